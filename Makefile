@@ -1,0 +1,61 @@
+# The front door: a short name for each thing people do here. Meson and Ninja build, tools/ works.
+
+PREFIX ?= /usr/local
+CYCLES ?= 1000
+export DESTDIR
+
+.PHONY: all run test lint asan tsan check-tree torture-kill format install deps clean help
+
+all: ## builds build/pawl (installs missing packages first, as run and test do)
+	@tools/packages build
+	@tools/build build product
+
+run: all ## a guided demonstration on a fresh store: work, a killed worker, recovery, verify
+	@PAWL=build/pawl BUILD=build demo/run
+
+test: ## builds and runs every test; the last line is "N passed, N failed"
+	@tools/packages build test
+	@tools/build build
+	@tools/run-tests build
+
+lint: ## formatter, gcc and clang without a warning, clang-tidy, cppcheck, shellcheck, check-tree
+	@tools/packages build test lint
+	@tools/lint
+
+# The sanitizers upset gcc's flow analysis, so their builds do not stop at warnings; the others do.
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
+	@tools/packages build test
+	@tools/build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dwerror=false
+	@tools/run-tests build-asan --timeout-multiplier 5
+
+tsan: ## the C tests under ThreadSanitizer, in build-tsan
+	@tools/packages build test
+	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
+	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
+
+check-tree: ## layers, banned functions, sizes, loose ends
+	@tools/packages build
+	@tools/check-tree
+
+torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
+	@tools/packages build test
+	@tools/build build
+	@KILL_CYCLES=$(CYCLES) BUILD=build build/tests/kill_test lose_nothing
+
+format: ## rewrites the C sources as lint wants them
+	@tools/packages lint
+	@tools/format
+
+install: ## installs below PREFIX (/usr/local); DESTDIR is put in front of it
+	@tools/packages build
+	@tools/build build -Dprefix=$(abspath $(PREFIX)) product
+	@meson install -C build --no-rebuild --quiet
+
+deps: ## installs every Debian package that building, testing and linting need
+	@tools/packages build test lint
+
+clean: ## removes what was built
+	rm -rf build build-asan build-tsan build-clang
+
+help: ## this page
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

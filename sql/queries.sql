@@ -1,0 +1,450 @@
+-- Every statement of Pawl, by name. One file for both databases: `$1` parameters, times as numbers.
+--
+-- SQL finds, guards and stores; C decides. A statement that moves a job or an execution says so in
+-- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it.
+
+-- ===== migrations
+
+-- name: migration_table
+-- scans: the short list of tables
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations' --sqlite
+--postgres: SELECT 1 FROM pg_tables WHERE tablename = 'schema_migrations'
+;
+
+-- name: migration_newest
+SELECT coalesce(max(version), 0) FROM schema_migrations;
+
+-- name: migration_insert
+INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
+
+-- ===== the clock
+
+-- Every change leaves an event, so the newest event tells the latest time in the store.
+-- name: clock_newest
+SELECT at FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
+
+-- ===== names
+
+-- name: store_secret
+-- scans: it has one row
+SELECT secret FROM store;
+
+-- name: store_insert
+INSERT INTO store (only_row, secret, created_at) VALUES (1, $1, $2);
+
+-- name: org_find
+SELECT id FROM orgs WHERE org_id = $1;
+
+-- name: org_insert
+INSERT INTO orgs (org_id, created_at) VALUES ($1, $2) ON CONFLICT (org_id) DO NOTHING;
+
+-- name: job_type_find
+SELECT id FROM job_types WHERE name = $1;
+
+-- name: job_type_insert
+INSERT INTO job_types (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: queue_find
+SELECT id FROM queues WHERE name = $1;
+
+-- name: queue_insert
+INSERT INTO queues (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: queue_paused
+SELECT coalesce(paused_at, 0) FROM queues WHERE id = $1;
+
+-- name: policy_find
+SELECT id FROM policies
+ WHERE name = $1 AND category = $2 AND queue = $3 AND max_attempts = $4 AND step_attempts = $5
+   AND exponential = $6 AND jitter = $7 AND base_us = $8 AND delay_us_max = $9
+   AND timeout_us = $10 AND lease_us = $11 AND on_crash = $12 AND on_timeout = $13
+   AND dead_letter = $14 AND key_ttl_us = $15;
+
+-- name: policy_insert
+INSERT INTO policies (name, category, queue, max_attempts, step_attempts, exponential, jitter,
+                      base_us, delay_us_max, timeout_us, lease_us, on_crash, on_timeout,
+                      dead_letter, key_ttl_us)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+
+-- name: policy_load
+SELECT name, category, queue, max_attempts, step_attempts, exponential, jitter, base_us,
+       delay_us_max, timeout_us, lease_us, on_crash, on_timeout, dead_letter, key_ttl_us
+  FROM policies WHERE id = $1;
+
+-- name: worker_find
+SELECT id FROM workers WHERE org = $1 AND worker_id = $2 AND instance = $3 AND boot_id = $4;
+
+-- name: worker_insert
+INSERT INTO workers (org, worker_id, instance, boot_id, first_seen_at) VALUES ($1, $2, $3, $4, $5);
+
+-- ===== jobs
+
+-- name: job_newest
+SELECT coalesce(max(id), 0) FROM jobs;
+
+-- name: job_insert
+-- moves: job CREATED -> QUEUED
+INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at, scheduled_for,
+                  max_wait_us, serial_key, idempotency_key, project_id, actor_type, actor_id,
+                  request_id, correlation_id, traceparent, authorized_by, parent, origin, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21, $22);
+
+-- A job with everything its state follows from. $2 is NULL for the engine's own look-ups by key.
+-- name: job_load
+SELECT j.id, j.id_low, j.org, j.type, coalesce(c.queue, j.queue), j.policy,
+       t.name, o.org_id, j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
+       j.idempotency_key, j.payload, j.scheduled_for, j.traceparent, oq.name,
+       j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
+       j.created_at, q.name, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
+       (SELECT count(*) FROM ready r
+         WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type
+           AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
+       p.reason, p.due_at,
+       e.id, e.attempt, e.status, e.attempts_used, e.retry_count, e.crash_count, e.leased_at,
+       e.started_at, e.committed_at, e.finished_at, e.cancel_requested_at, e.end_reason,
+       e.error_class, e.error_message, e.progress_percent, e.progress_message,
+       (SELECT min(f.started_at) FROM executions f WHERE f.job = j.id),
+       x.committed_at, x.ended_at, x.state, x.failure_type, x.error, x.dead_letter, x.result,
+       x.execution
+  FROM jobs j
+  JOIN job_types t ON t.id = j.type
+  JOIN orgs o ON o.id = j.org
+  LEFT JOIN changes c ON c.job = j.id
+  JOIN queues q ON q.id = coalesce(c.queue, j.queue)
+  JOIN queues oq ON oq.id = j.queue
+  LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = j.id
+  LEFT JOIN executions e ON e.job = j.id
+        AND e.attempt = (SELECT max(n.attempt) FROM executions n WHERE n.job = j.id)
+  LEFT JOIN outcomes x ON x.job = j.id
+ WHERE j.id = $1 AND j.id_low = coalesce($2, j.id_low) AND j.org = coalesce($3, j.org);
+
+-- name: change_put
+INSERT INTO changes (job, org, queue, priority, run_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (job) DO UPDATE SET queue = excluded.queue, priority = excluded.priority,
+                                run_at = excluded.run_at;
+
+-- The newest jobs first, a bounded number of them: the caller filters and goes on from the last.
+-- name: job_page
+SELECT id FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT $2;
+
+-- name: job_page_failed
+SELECT job FROM outcomes WHERE org = $1 AND state IN ('FAILED', 'TIMED_OUT') AND job < $2
+ ORDER BY job DESC LIMIT $3;
+
+-- name: job_page_running
+-- scans: live executions only, by their own index
+SELECT job FROM executions WHERE finished_at IS NULL AND job < $1 ORDER BY job DESC LIMIT $2;
+
+-- name: job_page_parked
+SELECT job FROM parked WHERE job < $1 ORDER BY job DESC LIMIT $2;
+
+-- ===== idempotency keys
+
+-- name: key_find
+SELECT job FROM idempotency_keys WHERE hash = $1;
+
+-- name: key_insert
+INSERT INTO idempotency_keys (hash, job) VALUES ($1, $2);
+
+-- The key's time to live is over: it is as if it had never been used.
+-- name: key_replace
+UPDATE idempotency_keys SET job = $2, last_seen_at = NULL WHERE hash = $1;
+
+-- name: key_seen
+UPDATE idempotency_keys SET last_seen_at = $2 WHERE hash = $1;
+
+-- ===== places
+
+-- name: ready_insert
+INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: ready_delete
+DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+
+-- name: ready_serial
+SELECT queue, type, rank, job, attempt FROM ready WHERE org = $1 AND serial_key = $2;
+
+-- name: ready_next_type
+SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
+
+-- $5 is 0 for a claim over all orgs.
+-- name: ready_lane
+SELECT rank, job, org, attempt, serial_key FROM ready
+ WHERE queue = $1 AND type = $2 AND (rank, job) > ($3, $4) AND (org = $5 OR $5 = 0)
+ ORDER BY rank, job LIMIT $6
+--postgres: FOR UPDATE SKIP LOCKED
+;
+
+-- name: parked_insert
+INSERT INTO parked (job, org, reason, due_at, serial_key) VALUES ($1, $2, $3, $4, $5);
+
+-- name: parked_delete
+DELETE FROM parked WHERE job = $1;
+
+-- name: parked_due
+SELECT job FROM parked WHERE due_at <= $1 ORDER BY due_at, job LIMIT $2
+--postgres: FOR UPDATE SKIP LOCKED
+;
+
+-- name: parked_next_due
+SELECT coalesce(min(due_at), 0) FROM parked WHERE due_at IS NOT NULL;
+
+-- The oldest job that waits for a serial key, with what its row in `ready` needs.
+-- name: parked_serial_head
+SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priority),
+       (SELECT coalesce(max(e.attempt), 0) FROM executions e WHERE e.job = p.job)
+  FROM parked p
+  JOIN jobs j ON j.id = p.job
+  LEFT JOIN changes c ON c.job = p.job
+ WHERE p.org = $1 AND p.serial_key = $2
+ ORDER BY p.job LIMIT 1;
+
+-- name: serial_running
+SELECT job FROM executions WHERE org = $1 AND serial_key = $2 AND finished_at IS NULL;
+
+-- name: wait_limit_put
+INSERT INTO wait_limits (job, org, expires_at) VALUES ($1, $2, $3)
+ON CONFLICT (job) DO UPDATE SET expires_at = excluded.expires_at;
+
+-- name: wait_limit_delete
+DELETE FROM wait_limits WHERE job = $1;
+
+-- name: wait_limit_due
+SELECT job FROM wait_limits WHERE expires_at <= $1 ORDER BY expires_at, job LIMIT $2;
+
+-- name: wait_limit_next
+SELECT coalesce(min(expires_at), 0) FROM wait_limits;
+
+-- ===== executions
+
+-- name: execution_newest
+SELECT coalesce(max(id), 0) FROM executions;
+
+-- name: execution_insert
+-- moves: job QUEUED -> RUNNING
+-- moves: execution LEASED -> IN_PROGRESS
+INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, type, policy,
+                        lease_us, lease_expires_at, leased_at, started_at, deadline_at,
+                        attempts_used, retry_count, crash_count, serial_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- $2 is NULL for the engine's own look-ups, $3 for a caller of every org.
+-- name: execution_load
+SELECT e.id, e.id_low, j.id, j.id_low, e.org, e.attempt, e.status, e.worker, w.worker_id, e.queue,
+       e.type, e.policy, e.lease_us, e.lease_expires_at, e.leased_at, e.started_at, e.deadline_at,
+       e.committed_at, e.finished_at, e.cancel_requested_at, e.attempts_used, e.retry_count,
+       e.crash_count, e.finish, e.finish_failures, e.end_reason, e.error_class, e.error_message,
+       e.error_detail, coalesce(e.progress_percent, -1), e.progress_message, e.serial_key
+  FROM executions e
+  JOIN workers w ON w.id = e.worker
+  JOIN jobs j ON j.id = e.job
+ WHERE e.id = $1 AND e.id_low = coalesce($2, e.id_low) AND e.org = coalesce($3, e.org);
+
+-- name: executions_of_job
+SELECT id FROM executions WHERE job = $1 ORDER BY attempt;
+
+-- name: execution_live_of_job
+SELECT id FROM executions WHERE job = $1 AND finished_at IS NULL;
+
+-- name: execution_of_attempt
+SELECT id FROM executions WHERE job = $1 AND attempt = $2;
+
+-- What went wrong last, when the newest execution has nothing to say about it.
+-- name: execution_last_error
+SELECT error_class, error_message FROM executions
+ WHERE job = $1 AND error_class IS NOT NULL
+ ORDER BY attempt DESC LIMIT 1;
+
+-- The fence: execution, attempt, owner, unexpired lease. No row changed: somebody else owns it.
+-- name: execution_start
+-- moves: execution LEASED -> IN_PROGRESS
+UPDATE executions SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
+                      lease_expires_at = $6
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4 AND status = 'LEASED';
+
+-- name: execution_renew
+UPDATE executions SET lease_expires_at = $5
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status IN ('LEASED', 'IN_PROGRESS', 'COMMITTED');
+
+-- name: execution_progress
+UPDATE executions SET progress_percent = $5, progress_message = $6
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status IN ('IN_PROGRESS', 'COMMITTED');
+
+-- name: execution_commit
+-- moves: execution IN_PROGRESS -> COMMITTED
+UPDATE executions SET status = 'COMMITTED', committed_at = $4, finish = $5,
+                      lease_expires_at = $6
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'IN_PROGRESS';
+
+-- Commit and done in one.
+-- name: execution_commit_done
+-- moves: execution IN_PROGRESS -> COMMITTED
+-- moves: execution COMMITTED -> DONE
+UPDATE executions SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'IN_PROGRESS';
+
+-- name: execution_done
+-- moves: execution COMMITTED -> DONE
+UPDATE executions SET status = 'DONE', finished_at = $4, end_reason = 'done'
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'COMMITTED';
+
+-- The sweep and the boot finish what a dead worker committed: no fence, the lease is over.
+-- name: execution_finish
+-- moves: execution COMMITTED -> DONE
+UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done'
+ WHERE id = $1 AND status = 'COMMITTED';
+
+-- Its worker reports an error or gives it back: behind the fence.
+-- name: execution_abort
+-- moves: execution LEASED -> ABORTED
+-- moves: execution IN_PROGRESS -> ABORTED
+UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
+                      error_message = $7, error_detail = $8
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status IN ('LEASED', 'IN_PROGRESS');
+
+-- The sweep and the boot end what its worker does not: the lease is over, or its process is.
+-- name: execution_expire
+-- moves: execution LEASED -> ABORTED
+-- moves: execution IN_PROGRESS -> ABORTED
+UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
+                      error_message = $7, error_detail = $8
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND status IN ('LEASED', 'IN_PROGRESS');
+
+-- name: execution_cancel_request
+UPDATE executions SET cancel_requested_at = $2
+ WHERE id = $1 AND status IN ('LEASED', 'IN_PROGRESS') AND cancel_requested_at IS NULL;
+
+-- A commit phase that failed or was given back: behind the fence, and free to be leased from $5 on.
+-- name: execution_finish_give_back
+UPDATE executions SET finish_at = $5, finish_failures = $6, lease_expires_at = $4
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4 AND status = 'COMMITTED';
+
+-- A commit phase whose worker is gone: free to be leased from $3 on.
+-- name: execution_finish_free
+UPDATE executions SET finish_at = $3, finish_failures = $4, lease_expires_at = $2
+ WHERE id = $1 AND status = 'COMMITTED';
+
+-- name: execution_finish_due
+SELECT id FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1
+   AND queue = $2 AND (type = $3 OR $3 = 0) AND (org = $4 OR $4 = 0)
+ ORDER BY finish_at, id LIMIT $5;
+
+-- name: execution_finish_lease
+UPDATE executions SET finish_at = NULL, worker = $2, lease_us = $3, lease_expires_at = $4
+ WHERE id = $1 AND status = 'COMMITTED' AND finish_at IS NOT NULL;
+
+-- name: execution_expired
+SELECT id FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL AND lease_expires_at <= $1
+ ORDER BY lease_expires_at, id LIMIT $2
+--postgres: FOR UPDATE SKIP LOCKED
+;
+
+-- name: execution_next_expiry
+SELECT coalesce(min(lease_expires_at), 0) FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL;
+
+-- name: execution_next_finish
+SELECT coalesce(min(finish_at), 0) FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at > $1;
+
+-- Live runs of an earlier boot of this instance.
+-- name: execution_orphans
+-- scans: live executions only, by their own index
+SELECT e.id FROM executions e
+  JOIN workers w ON w.id = e.worker
+ WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND w.instance = $1 AND w.boot_id <> $2
+ ORDER BY e.job LIMIT $3;
+
+-- ===== outcomes
+
+-- The key is the commit boundary: a second commit of one job is refused by the database itself.
+-- name: outcome_commit
+INSERT INTO outcomes (job, org, execution, committed_at, result) VALUES ($1, $2, $3, $4, $5);
+
+-- name: outcome_commit_done
+-- moves: job RUNNING -> SUCCEEDED
+INSERT INTO outcomes (job, org, execution, committed_at, result, ended_at, state)
+VALUES ($1, $2, $3, $4, $5, $4, 'SUCCEEDED');
+
+-- name: outcome_done
+-- moves: job RUNNING -> SUCCEEDED
+UPDATE outcomes SET ended_at = $2, state = 'SUCCEEDED'
+ WHERE job = $1 AND committed_at IS NOT NULL AND ended_at IS NULL;
+
+-- $4 is FAILED or TIMED_OUT; the move was checked by job_move.
+-- name: outcome_fail
+-- moves: job RUNNING -> FAILED
+-- moves: job RUNNING -> TIMED_OUT
+-- moves: job QUEUED -> FAILED
+INSERT INTO outcomes (job, org, execution, ended_at, state, failure_type, error, dead_letter)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: outcome_result
+SELECT result FROM outcomes WHERE job = $1;
+
+-- name: dead_letter_close
+UPDATE outcomes SET dead_letter = $2 WHERE job = $1 AND dead_letter = 'open';
+
+-- ===== steps
+
+-- name: step_load
+SELECT attempt, tries, result, error_message FROM steps WHERE job = $1 AND name = $2;
+
+-- name: steps_of_job
+SELECT name, attempt, tries, result, error_message, updated_at FROM steps WHERE job = $1
+ ORDER BY name;
+
+-- name: step_put
+INSERT INTO steps (job, name, org, attempt, tries, result, error_message, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (job, name) DO UPDATE SET attempt = excluded.attempt, tries = excluded.tries,
+       result = excluded.result, error_message = excluded.error_message,
+       updated_at = excluded.updated_at
+ WHERE steps.result IS NULL;
+
+-- ===== instances
+
+-- name: instance_load
+SELECT boot_id, alive_until FROM instances WHERE instance = $1;
+
+-- name: instance_put
+INSERT INTO instances (instance, boot_id, started_at, alive_until) VALUES ($1, $2, $3, $4)
+ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id,
+       started_at = excluded.started_at, alive_until = excluded.alive_until;
+
+-- name: instance_renew
+UPDATE instances SET alive_until = $3 WHERE instance = $1 AND boot_id = $2;
+
+-- name: instance_leave
+UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2;
+
+-- ===== audit
+
+-- name: audit_insert
+INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, request_id,
+                          correlation_id, detail)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+
+-- name: audit_of_job
+SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail
+  FROM audit_events a
+  JOIN jobs j ON j.id = a.job
+ WHERE a.job = $1
+ ORDER BY a.id;
+
+-- name: audit_event_names
+-- scans: a short table of names
+SELECT event, name FROM audit_event_names ORDER BY event;

@@ -1,0 +1,72 @@
+// Errors: one code, one message, filled once, where the problem was noticed.
+//
+// A function that can fail answers bool and takes `struct pawl_error *err` last. `false` means that
+// nothing changed, with one exception: PAWL_IN_DOUBT says that the reply to a COMMIT was lost.
+#pragma once
+
+#include "base/text.h"
+
+enum pawl_code {
+    PAWL_OK,
+    PAWL_USAGE,
+    PAWL_INVALID,
+    PAWL_NOT_FOUND,
+    PAWL_CONFLICT,
+    PAWL_FENCED,
+    PAWL_ALREADY_COMMITTED,
+    PAWL_NOT_STARTED,
+    PAWL_TERMINAL,
+    PAWL_KEY_REUSED,
+    PAWL_EFFECT_NOT_ALLOWED,
+    PAWL_FORBIDDEN,
+    PAWL_TOO_LARGE,
+    PAWL_BUSY,
+    PAWL_FULL,
+    PAWL_DISK_FULL,
+    PAWL_STORE,
+    PAWL_IN_DOUBT,
+    PAWL_NO_MEMORY,
+    PAWL_CODES
+};
+
+// The word, the HTTP status and the exit status of each code share one row.
+struct pawl_code_row {
+    const char *word;  // machine-readable, part of the interface: `lease_lost`
+    int http;
+    int exit;
+    bool refusal;  // the caller's doing: the store is fine and nothing was written
+};
+
+const struct pawl_code_row *pawl_code(enum pawl_code code);
+
+struct pawl_error {
+    enum pawl_code code;
+    char message[512];
+};
+
+// Fills `err` and answers false, so that a refusal is one statement. `err` may be NULL. Whatever it
+// quotes, the message is one line of valid UTF-8: it can go into a log or a reply as it is.
+CHECKED bool fail(struct pawl_error *err, enum pawl_code code, const char *format, ...)
+    PRINTF(3, 4);
+
+// What is wrong with an input: every problem by the name of its field, not only the first.
+struct problem {
+    struct str field;
+    struct str message;
+};
+
+enum { PROBLEMS_MAX = 100 };
+
+struct problems {
+    struct arena *arena;
+    struct problem list[PROBLEMS_MAX];
+    size_t count;
+    bool more;  // there were more than PROBLEMS_MAX
+};
+
+void problem_add(struct problems *problems, const char *field, const char *format, ...)
+    PRINTF(3, 4);
+
+// True when there is no problem; else fills `err` with PAWL_INVALID and all problems in one
+// line, or as many as have room and the number of the others.
+CHECKED bool problems_none(const struct problems *problems, struct pawl_error *err);

@@ -1,0 +1,61 @@
+// Names of content are SHA-256, look-up keys are SipHash with the store's secret. Neither primitive
+// needs sodium_init: it only chooses faster forms of others and prepares sodium's random numbers.
+
+#include "base/hash.h"
+
+#include <assert.h>
+#include <sodium.h>
+
+#include "base/arena.h"
+
+enum { NAME_BYTES = 16, NAME_DIGITS = 32, PARTS_MAX = 16 };
+
+_Static_assert(HASH_SECRET_BYTES == crypto_shorthash_KEYBYTES, "the secret is SipHash's key");
+_Static_assert(crypto_shorthash_BYTES == 8, "a hash is 64 bits");
+
+static const unsigned char *bytes_of(struct str text)
+{
+    return (const unsigned char *)(text.n > 0 ? text.s : "");
+}
+
+struct str hash_name(struct arena *arena, struct str content)
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    char *name = arena_alloc(arena, NAME_DIGITS + 1);
+    if (!name)
+        return S("");
+    crypto_hash_sha256(digest, bytes_of(content), content.n);
+    sodium_bin2hex(name, NAME_DIGITS + 1, digest, NAME_BYTES);
+    return (struct str){ name, NAME_DIGITS };
+}
+
+// The hash is kept in stores: little-endian everywhere, so that a store can change machines.
+static void put_number(unsigned char bytes[8], uint64_t number)
+{
+    for (size_t i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(number >> (8 * i));
+}
+
+static uint64_t get_number(const unsigned char bytes[8])
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < 8; i++)
+        number |= (uint64_t)bytes[i] << (8 * i);
+    return number;
+}
+
+// Each part is hashed by itself, then the lengths and hashes together: no copy of long texts.
+int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *parts, size_t count)
+{
+    unsigned char list[PARTS_MAX * 16], digest[8];
+    assert(count <= PARTS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        put_number(list + i * 16, parts[i].n);
+        crypto_shorthash(list + i * 16 + 8, bytes_of(parts[i]), parts[i].n, secret);
+    }
+    crypto_shorthash(digest, list, count * 16, secret);
+    int64_t hash = (int64_t)(get_number(digest) & INT64_MAX);
+    if (hash > INT64_MAX - HASH_ROOM)
+        hash -= HASH_ROOM;
+    return hash ? hash : 1;  // 0 is left to mean "none"
+}

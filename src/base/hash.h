@@ -1,0 +1,14 @@
+// Hashes, all by libsodium.
+#pragma once
+
+#include "base/text.h"
+
+enum { HASH_SECRET_BYTES = 16,
+       HASH_ROOM = 1024 };  // so many numbers above a hash are numbers too: for probing
+
+// The first 32 hexadecimal digits of SHA-256: a name for content, the same everywhere for ever.
+struct str hash_name(struct arena *arena, struct str content);
+
+// A 63-bit keyed hash (SipHash-2-4) of several texts, each with its length, so that ("a", "bc") and
+// ("ab", "c") differ. The secret is the store's: nobody outside can make two keys meet.
+int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *parts, size_t count);

@@ -1,0 +1,102 @@
+// Commands: what the program can do, as one table from which parsing, dispatch and help come.
+//
+// A command gets a `struct cli` in which its options are known and well-formed, and answers like
+// any operation: bool, and err. What it found out that is no error (a violation, a job that failed)
+// goes into `status`.
+#pragma once
+
+#include "model/contract.h"
+#include "store/db.h"
+
+enum option {
+    OPTION_STORE,
+    OPTION_ORG,
+    OPTION_JSON,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_KEY,
+    OPTION_DEDUPE,
+    OPTION_QUEUE,
+    OPTION_SERIAL_KEY,
+    OPTION_AT,
+    OPTION_POLICY,
+    OPTION_PRIORITY,
+    OPTION_HOLD,
+    OPTION_WAIT,
+    OPTION_MAX_WAIT,
+    OPTION_PROJECT,
+    OPTION_CORRELATION_ID,
+    OPTION_STATE,
+    OPTION_TYPE,
+    OPTION_LIMIT,
+    OPTION_STATUS,
+    OPTIONS
+};
+
+struct option_row {
+    const char *name;               // without its dashes
+    const char *value;              // what its value is called; NULL: it has none
+    const char *want;               // completes "must be ..."; NULL: the contract judges the value
+    bool (*fits)(struct str value);
+};
+
+const struct option_row *option_row(enum option option);
+
+// That a command takes an option, and what it means there.
+struct offer {
+    enum option option;
+    const char *help;
+};
+
+struct cli {
+    struct arena arena;
+    const struct world *world;
+    const struct command *command;
+    bool given[OPTIONS];
+    struct str value[OPTIONS];
+    struct str *words;        // what is no option, the command's name left out
+    size_t word_count;
+    struct caller caller;
+    struct db *db;            // closed by main
+    struct problems problems; // main prints each on its own line
+    int status;               // of a command that is done: 0, or 1 when the answer is no
+};
+
+struct command {
+    const char *name;
+    const char *words;         // as help shows them: `TYPE [JSON|-]`
+    size_t words_min, words_max;
+    const char *summary;       // one line
+    const char *details;       // more lines; empty: none
+    const char *example;
+    const struct offer *offers;
+    size_t offer_count;
+    bool (*act)(struct cli *cli, struct pawl_error *err);
+};
+
+const struct command *command_at(size_t index);       // NULL past the end
+const struct command *command_find(struct str name);  // NULL when there is none of this name
+
+// Reads the words of the command line: options stand anywhere, `--name value` or `--name=value`;
+// after `--` there are none. PAWL_USAGE names what is wrong and where to read on.
+CHECKED bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err);
+
+// A refusal of what the user typed, with a hint to the help of the command. Answers false.
+CHECKED bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ...)
+    PRINTF(3, 4);
+
+// The commands.
+CHECKED bool command_enqueue(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_import(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_jobs(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_show(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_submit(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_cancel(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
+
+void help_program(void);
+void help_command(const struct command *command);

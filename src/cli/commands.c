@@ -1,0 +1,112 @@
+// The table of commands. A new command is a row here and a function.
+#include "cli/command.h"
+
+// clang-format off
+#define STORE { OPTION_STORE, "the store; else $PAWL_STORE, else sqlite:pawl.db" }
+#define ORG { OPTION_ORG, "in whose name; else the default org" }
+#define JSON { OPTION_JSON, "print JSON" }
+#define HELP { OPTION_HELP, "this page" }
+#define OFFERS(...)                          \
+    .offers = (const struct offer[]){ __VA_ARGS__ }, \
+    .offer_count = sizeof((const struct offer[]){ __VA_ARGS__ }) / sizeof(struct offer)
+
+static const struct command commands[] = {
+    { "enqueue", "TYPE [JSON|-]", 1, 2, "store one job",
+      .details =
+          "The payload is a JSON object, {} when left out, or - to read it from standard input.\n"
+          "Without --key or --dedupe the job gets a key of its own. A key that is known already\n"
+          "gives the job that has it; with other content it is refused.\n",
+      .example = "pawl enqueue report.export '{\"month\": \"2026-08\"}' --key export-2026-08",
+      .act = command_enqueue,
+      OFFERS({ OPTION_KEY, "the idempotency key: the same key is the same job" },
+             { OPTION_DEDUPE, "derive the key from type, org, project and payload" },
+             { OPTION_QUEUE, "another queue than its policy's" },
+             { OPTION_SERIAL_KEY, "one job of this key runs at a time, oldest first" },
+             { OPTION_AT, "not before this time: RFC 3339, or from now: +5m" },
+             { OPTION_POLICY, "how it is retried and timed out; else `default`" },
+             { OPTION_PRIORITY, "-100 to 100, higher first; else 0" },
+             { OPTION_HOLD, "leave it CREATED until `pawl submit`" },
+             { OPTION_MAX_WAIT, "give up when nobody took it for so long: 10m" },
+             { OPTION_PROJECT, "the project it belongs to" },
+             { OPTION_CORRELATION_ID, "what it has in common with other work" },
+             { OPTION_WAIT, "wait for its end: 0 when it SUCCEEDED, else 1" },
+             STORE, ORG, JSON, HELP) },
+    { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
+      .details =
+          "Each line is a job object: job_type, payload, and what else a job may say. - reads\n"
+          "standard input. Running it again is harmless: keys deduplicate, and a line without\n"
+          "idempotency_key gets one derived from its content. A line that breaks the contract is\n"
+          "reported with its number and left out; the others are stored.\n",
+      .example = "pawl import jobs.jsonl",
+      .act = command_import,
+      OFFERS(STORE, ORG, JSON, HELP) },
+    { "jobs", "", 0, 0, "list jobs, newest first",
+      .details = "",
+      .example = "pawl jobs --state FAILED --type report.export --limit 50",
+      .act = command_jobs,
+      OFFERS({ OPTION_STATE, "CREATED QUEUED RUNNING RETRYING SUCCEEDED FAILED TIMED_OUT" },
+             { OPTION_QUEUE, "only of this queue" },
+             { OPTION_TYPE, "only of this type" },
+             { OPTION_SERIAL_KEY, "only of this serial key" },
+             { OPTION_LIMIT, "how many, 1 to 10000; else 20" },
+             STORE, ORG, JSON, HELP) },
+    { "show", "ID", 1, 1, "show one job with its executions, steps and audit trail",
+      .details = "",
+      .example = "pawl show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_show,
+      OFFERS(STORE, ORG, JSON, HELP) },
+    { "submit", "ID", 1, 1, "submit a job that was left CREATED",
+      .details = "",
+      .example = "pawl submit 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_submit,
+      OFFERS(STORE, ORG, JSON, HELP) },
+    { "cancel", "ID", 1, 1, "end a waiting job, or ask a running one to stop",
+      .details = "",
+      .example = "pawl cancel 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_cancel,
+      OFFERS(STORE, ORG, JSON, HELP) },
+    { "retry", "ID", 1, 1, "make a new job from a finished one",
+      .details = "The new job has the same content, a key of its own, and its parent's id.\n",
+      .example = "pawl retry 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_retry,
+      OFFERS(STORE, ORG, JSON, HELP) },
+    { "change", "ID", 1, 1, "change time, priority or queue of a waiting job",
+      .details = "",
+      .example = "pawl change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 --at +10m --priority 5",
+      .act = command_change,
+      OFFERS({ OPTION_AT, "not before this time: RFC 3339, or from now: +5m" },
+             { OPTION_PRIORITY, "-100 to 100, higher first" },
+             { OPTION_QUEUE, "the queue it moves to" },
+             STORE, ORG, JSON, HELP) },
+    { "verify", "", 0, 0, "recompute every state and check every invariant",
+      .details =
+          "Reads the whole store, of every org, page by page, while others go on working.\n"
+          "Prints `0 violations`, or each one and exits 1.\n",
+      .example = "pawl verify --store sqlite:/var/lib/pawl/pawl.db",
+      .act = command_verify,
+      OFFERS(STORE, JSON, HELP) },
+    { "migrate", "", 0, 0, "create the store, or bring its schema up to date",
+      .details = "",
+      .example = "pawl migrate --status",
+      .act = command_migrate,
+      OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+    { "help", "[COMMAND]", 0, 1, "explain a command",
+      .details = "",
+      .example = "pawl help enqueue",
+      .act = command_help,
+      OFFERS(HELP) },
+};
+// clang-format on
+
+const struct command *command_at(size_t index)
+{
+    return index < countof(commands) ? &commands[index] : NULL;
+}
+
+const struct command *command_find(struct str name)
+{
+    for (size_t i = 0; i < countof(commands); i++)
+        if (str_eq(name, str_of(commands[i].name)))
+            return &commands[i];
+    return NULL;
+}

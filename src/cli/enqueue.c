@@ -1,0 +1,183 @@
+// pawl enqueue: the options become the job object that the HTTP API takes, and are judged like it.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time_text.h"
+#include "cli/output.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "cli/value.h"
+#include "engine/job.h"
+
+#define POLL_US MILLISECONDS(200)
+
+static bool read_stdin(struct arena *arena, struct str *text, struct pawl_error *err)
+{
+    char *bytes = arena_alloc(arena, PAYLOAD_BYTES_MAX + 1);
+    size_t n = 0;
+    if (!bytes)
+        return fail(err, PAWL_NO_MEMORY, "no memory to read the payload");
+    while (n <= PAYLOAD_BYTES_MAX) {
+        ssize_t got = read(STDIN_FILENO, bytes + n, PAYLOAD_BYTES_MAX + 1 - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(err, PAWL_INVALID, "cannot read the payload: %s", strerror(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    *text = (struct str){ bytes, n };
+    return true;
+}
+
+static bool read_payload(struct cli *cli, json_t **payload, struct pawl_error *err)
+{
+    struct str text = cli->word_count > 1 ? cli->words[1] : S("{}");
+    struct pawl_error why;
+    if (str_eq(text, S("-")) && !read_stdin(&cli->arena, &text, err))
+        return false;
+    return json_parse(text, PAYLOAD_BYTES_MAX, payload, &why)
+        || fail(err, why.code, "payload: %s", why.message);
+}
+
+static json_t *as_text(const struct cli *cli, enum option option)
+{
+    return json_stringn(cli->value[option].s, cli->value[option].n);
+}
+
+static json_t *as_number(const struct cli *cli, enum option option)
+{
+    return json_integer(value_number(cli, option));
+}
+
+// A time that was said in full is kept as it was said: the same request has the same hash.
+static json_t *as_time(const struct cli *cli, enum option option)
+{
+    pawl_time time;
+    if (time_parse(cli->value[option], &time))
+        return as_text(cli, option);
+    SCOPED(arena) struct arena arena = {0};
+    struct str from_now = time_text(&arena, value_time(cli, option, world_wall(cli->world)));
+    return json_stringn(from_now.s, from_now.n);
+}
+
+static json_t *as_no(const struct cli *cli, enum option option)
+{
+    (void)cli, (void)option;
+    return json_false();
+}
+
+// clang-format off
+static const struct {
+    enum option option;
+    const char *field;
+    json_t *(*value)(const struct cli *cli, enum option option);
+} fields[] = {
+    { OPTION_KEY,            "idempotency_key", as_text },
+    { OPTION_QUEUE,          "queue",           as_text },
+    { OPTION_SERIAL_KEY,     "serial_key",      as_text },
+    { OPTION_AT,             "scheduled_for",   as_time },
+    { OPTION_POLICY,         "policy",          as_text },
+    { OPTION_PRIORITY,       "priority",        as_number },
+    { OPTION_HOLD,           "submit",          as_no },
+    { OPTION_MAX_WAIT,       "max_wait",        as_text },
+    { OPTION_PROJECT,        "project_id",      as_text },
+    { OPTION_CORRELATION_ID, "correlation_id",  as_text },
+};
+// clang-format on
+
+static bool set_field(const struct cli *cli, json_t *object, size_t i)
+{
+    json_t *value = fields[i].value(cli, fields[i].option);
+    return json_object_set_new(object, fields[i].field, value) == 0;
+}
+
+// Takes over the payload.
+static bool job_object(const struct cli *cli, json_t *payload, json_t **object,
+                       struct pawl_error *err)
+{
+    *object = json_pack("{s:s%, s:o}", "job_type", cli->words[0].s, cli->words[0].n, "payload",
+                        payload);
+    for (size_t i = 0; *object && i < countof(fields); i++)
+        if (cli->given[fields[i].option] && !set_field(cli, *object, i))
+            return fail(err, PAWL_NO_MEMORY, "no memory to make the request");
+    return *object || fail(err, PAWL_NO_MEMORY, "no memory to make the request");
+}
+
+static bool read_request(struct cli *cli, struct contract *contract, struct pawl_error *err)
+{
+    json_t *payload = NULL;
+    SCOPED(json) json_t *object = NULL;
+    if (!read_payload(cli, &payload, err) || !job_object(cli, payload, &object, err))
+        return false;
+    enum key_recipe recipe = cli->given[OPTION_DEDUPE] ? KEY_DERIVED : KEY_UNIQUE;
+    return request_read(cli, object, recipe, contract, &cli->problems)
+        || problems_none(&cli->problems, err);
+}
+
+static bool state_of(struct cli *cli, struct id id, enum job_state *state, struct pawl_error *err)
+{
+    struct job job;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    if (!session_begin(cli, TX_READ, &arena, &tx, err) || !job_load(&tx, id, &job, err))
+        return false;
+    *state = job.state;
+    return true;
+}
+
+static bool wait_for_end(struct cli *cli, struct job *job, struct pawl_error *err)
+{
+    enum job_state state = job->state;
+    while (!job_state_final(state)) {
+        world_sleep(cli->world, POLL_US);
+        if (!state_of(cli, job->id, &state, err))
+            return false;
+    }
+    SCOPED(tx) struct tx tx = {0};
+    return session_begin(cli, TX_READ, &cli->arena, &tx, err) && job_load(&tx, job->id, job, err);
+}
+
+static bool print_answer(struct cli *cli, const struct answer *answer, struct pawl_error *err)
+{
+    if (!cli->given[OPTION_JSON]) {
+        print_job_line(&cli->arena, &answer->job, answer->known ? "already known" : "");
+        return fflush(stdout) == 0 || fail(err, PAWL_STORE, "cannot write the output");
+    }
+    json_t *job = job_json(&cli->arena, &answer->job);
+    if (job && json_object_set_new(job, "deduplicated", json_boolean(answer->known)) != 0)
+        json_end(&job);
+    return print_json(&cli->arena, job, err);
+}
+
+// The line about the new job comes at once, the one about its end later; JSON is one object.
+static bool follow(struct cli *cli, struct answer *answer, struct pawl_error *err)
+{
+    if ((!cli->given[OPTION_JSON] && !print_answer(cli, answer, err))
+        || !wait_for_end(cli, &answer->job, err))
+        return false;
+    cli->status = answer->job.state == JOB_SUCCEEDED ? 0 : 1;
+    answer->known = answer->known && cli->given[OPTION_JSON];
+    return print_answer(cli, answer, err);
+}
+
+bool command_enqueue(struct cli *cli, struct pawl_error *err)
+{
+    struct contract contract;
+    struct answer answer;
+    if (cli->given[OPTION_KEY] && cli->given[OPTION_DEDUPE])
+        return usage(cli, err, "--key and --dedupe exclude each other");
+    if (cli->given[OPTION_HOLD] && cli->given[OPTION_WAIT])
+        return usage(cli, err, "--hold and --wait exclude each other: a held job does not end");
+    if (!read_request(cli, &contract, err) || !session_open(cli, STORE_CREATE, err)
+        || !requests_store(cli, &contract, 1, &cli->arena, &answer, err))
+        return false;
+    if (answer.error.code != PAWL_OK) {
+        *err = answer.error;
+        return false;
+    }
+    return cli->given[OPTION_WAIT] ? follow(cli, &answer, err) : print_answer(cli, &answer, err);
+}

@@ -1,0 +1,64 @@
+// pawl: reads the command line, runs one command, says what went wrong, exits with its status.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+static void cli_end(struct cli *cli)
+{
+    session_close(cli);
+    arena_end(&cli->arena);
+}
+
+static bool run_command(struct cli *cli, struct pawl_error *err)
+{
+    if (cli->given[OPTION_VERSION]) {
+        puts("pawl " PAWL_VERSION);
+        return true;
+    }
+    if (cli->given[OPTION_HELP]) {
+        if (cli->command)
+            help_command(cli->command);
+        else
+            help_program();
+        return true;
+    }
+    if (!cli->command)
+        return usage(cli, err, "pawl needs a command");
+    session_caller(cli);
+    return cli->command->act(cli, err);
+}
+
+// A full disk behind standard output shows only when the last of it is written; a table that had no
+// memory is incomplete.
+static bool flush(const struct cli *cli, struct pawl_error *err)
+{
+    if (cli->arena.failed)
+        return fail(err, PAWL_NO_MEMORY, "out of memory: the output is incomplete");
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    return written || fail(err, PAWL_STORE, "cannot write the output: %s", strerror(errno));
+}
+
+static int complain(struct cli *cli, const struct pawl_error *err)
+{
+    const struct problems *problems = &cli->problems;
+    bool listed = err->code == PAWL_INVALID && problems->count > 0;
+    fflush(stdout);
+    if (!listed)
+        fprintf(stderr, "pawl: %.*s\n", STR(safe(&cli->arena, str_of(err->message))));
+    for (size_t i = 0; listed && i < problems->count; i++)
+        print_problem(&cli->arena, S("pawl"), &problems->list[i]);
+    return pawl_code(err->code)->exit;
+}
+
+int main(int argc, char **argv)
+{
+    SCOPED(cli) struct cli cli = { .world = world_real() };
+    struct pawl_error err = {0};
+    cli.problems.arena = &cli.arena;
+    bool done = cli_parse(&cli, argc, argv, &err) && run_command(&cli, &err) && flush(&cli, &err);
+    return done ? cli.status : complain(&cli, &err);
+}

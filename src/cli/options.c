@@ -1,0 +1,252 @@
+// The command line: words are sorted first, since options may stand before the command they belong
+// to, then held against what the command takes.
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/value.h"
+
+// clang-format off
+static const struct option_row rows[] = {
+    [OPTION_STORE]          = { "store", "URL", NULL, NULL },
+    [OPTION_ORG]            = { "org", "UUID", "a UUID in lower case", uuid_valid },
+    [OPTION_JSON]           = { "json", NULL, NULL, NULL },
+    [OPTION_HELP]           = { "help", NULL, NULL, NULL },
+    [OPTION_VERSION]        = { "version", NULL, NULL, NULL },
+    [OPTION_KEY]            = { "key", "KEY", NULL, NULL },
+    [OPTION_DEDUPE]         = { "dedupe", NULL, NULL, NULL },
+    [OPTION_QUEUE]          = { "queue", "QUEUE", NULL, NULL },
+    [OPTION_SERIAL_KEY]     = { "serial-key", "KEY", NULL, NULL },
+    [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z or +5m",
+                                value_is_time },
+    [OPTION_POLICY]         = { "policy", "POLICY", NULL, NULL },
+    [OPTION_PRIORITY]       = { "priority", "N", "a whole number from -100 to 100",
+                                value_is_priority },
+    [OPTION_HOLD]           = { "hold", NULL, NULL, NULL },
+    [OPTION_WAIT]           = { "wait", NULL, NULL, NULL },
+    [OPTION_MAX_WAIT]       = { "max-wait", "DURATION", "a duration such as 30s",
+                                value_is_duration },
+    [OPTION_PROJECT]        = { "project", "UUID", "a UUID in lower case", uuid_valid },
+    [OPTION_CORRELATION_ID] = { "correlation-id", "ID", NULL, NULL },
+    [OPTION_STATE]          = { "state", "STATE", "CREATED, QUEUED, RUNNING, RETRYING, SUCCEEDED, "
+                                "FAILED or TIMED_OUT", value_is_state },
+    [OPTION_TYPE]           = { "type", "TYPE", NULL, NULL },
+    [OPTION_LIMIT]          = { "limit", "N", "a whole number from 1 to 10000", value_is_limit },
+    [OPTION_STATUS]         = { "status", NULL, NULL, NULL },
+};
+// clang-format on
+_Static_assert(countof(rows) == OPTIONS, "one row per option");
+
+enum { WORD_MAX = 32 };  // of words that can be meant for another
+
+const struct option_row *option_row(enum option option)
+{
+    return &rows[option];
+}
+
+bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ...)
+{
+    char said[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(said, sizeof(said), format, args);
+    va_end(args);
+    return fail(err, PAWL_USAGE, "%s; see `pawl %s%s--help`", said,
+                cli->command ? cli->command->name : "", cli->command ? " " : "");
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+// How many letters must come, go or change to make `b` of `a`.
+static size_t edits(struct str a, struct str b)
+{
+    size_t row[WORD_MAX + 1];
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t above = row[j];
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a.s[i - 1] != b.s[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[b.n];
+}
+
+// The name that `word` was most likely meant to be, as a hint; empty when none is near.
+struct guess {
+    const char *name;
+    size_t edits;
+};
+
+static void guess_try(struct guess *guess, struct str word, const char *name)
+{
+    struct str candidate = str_of(name);
+    if (word.n > WORD_MAX || candidate.n > WORD_MAX)
+        return;
+    size_t n = edits(word, candidate);
+    if (n < guess->edits)
+        *guess = (struct guess){ name, n };
+}
+
+static struct str guess_hint(struct cli *cli, const struct guess *guess, const char *dashes)
+{
+    if (!guess->name)
+        return S("");
+    return str_format(&cli->arena, " (did you mean %s%s?)", dashes, guess->name);
+}
+
+static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *err)
+{
+    struct guess guess = { NULL, 3 };
+    for (unsigned i = 0; i < OPTIONS; i++)
+        guess_try(&guess, name, rows[i].name);
+    return usage(cli, err, "unknown option --%.*s%.*s", STR(name),
+                 STR(guess_hint(cli, &guess, "--")));
+}
+
+static bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err)
+{
+    struct guess guess = { NULL, 3 };
+    for (size_t i = 0; command_at(i); i++)
+        guess_try(&guess, name, command_at(i)->name);
+    return usage(cli, err, "unknown command %.*s%.*s", STR(name),
+                 STR(guess_hint(cli, &guess, "")));
+}
+
+// What is left of the command line.
+struct words {
+    char **next;
+    char **end;
+    bool only_words;  // after `--`
+};
+
+static bool is_option(struct str word)
+{
+    return word.n > 1 && word.s[0] == '-';
+}
+
+static bool find_option(struct str name, enum option *option)
+{
+    for (unsigned i = 0; i < OPTIONS; i++)
+        if (str_eq(name, str_of(rows[i].name)))
+            return *option = (enum option)i, true;
+    return false;
+}
+
+static bool take_value(struct cli *cli, enum option option, struct words *words,
+                       struct pawl_error *err)
+{
+    const struct option_row *row = &rows[option];
+    struct str next = words->next < words->end ? str_of(*words->next) : S("");
+    if (words->next == words->end || str_starts(next, S("--")))
+        return usage(cli, err, "--%s needs a value: --%s %s", row->name, row->name, row->value);
+    cli->value[option] = next;
+    words->next++;
+    return true;
+}
+
+static bool take_option(struct cli *cli, struct str word, struct words *words,
+                        struct pawl_error *err)
+{
+    enum option option = OPTIONS;
+    struct str name, value;
+    bool has_value = str_cut((struct str){ word.s + 2, word.n - 2 }, '=', &name, &value);
+    if (!find_option(name, &option))
+        return unknown_option(cli, name, err);
+    const struct option_row *row = &rows[option];
+    if (has_value && !row->value)
+        return usage(cli, err, "--%s takes no value", row->name);
+    if (cli->given[option] && row->value)
+        return usage(cli, err, "--%s is given twice", row->name);
+    cli->given[option] = true;
+    cli->value[option] = value;
+    return !row->value || has_value || take_value(cli, option, words, err);
+}
+
+static bool take(struct cli *cli, struct str word, struct words *words, struct pawl_error *err)
+{
+    if (!utf8_valid(word))
+        return usage(cli, err, "an argument is not valid UTF-8: %.*s", STR(word));
+    if (words->only_words || !is_option(word)) {
+        cli->words[cli->word_count++] = word;
+        return true;
+    }
+    if (str_eq(word, S("--")))
+        return words->only_words = true;
+    if (str_eq(word, S("-h")))
+        return cli->given[OPTION_HELP] = true;
+    if (!str_starts(word, S("--")))
+        return usage(cli, err, "unknown option %.*s", STR(word));
+    return take_option(cli, word, words, err);
+}
+
+// The first word is the command.
+static bool take_command(struct cli *cli, struct pawl_error *err)
+{
+    if (cli->word_count == 0)
+        return true;
+    cli->command = command_find(cli->words[0]);
+    if (!cli->command)
+        return unknown_command(cli, cli->words[0], err);
+    cli->words++;
+    cli->word_count--;
+    return true;
+}
+
+static bool offers(const struct command *command, enum option option)
+{
+    for (size_t i = 0; command && i < command->offer_count; i++)
+        if (command->offers[i].option == option)
+            return true;
+    return option == OPTION_HELP || option == OPTION_VERSION;
+}
+
+static bool check_option(const struct cli *cli, enum option option, struct pawl_error *err)
+{
+    const struct option_row *row = &rows[option];
+    if (!cli->given[option])
+        return true;
+    if (!offers(cli->command, option))
+        return usage(cli, err, "%s takes no option --%s",
+                     cli->command ? cli->command->name : "pawl without a command", row->name);
+    return !row->fits || row->fits(cli->value[option])
+        || usage(cli, err, "--%s must be %s, not `%.*s`", row->name, row->want,
+                 STR(cli->value[option]));
+}
+
+static bool check_words(const struct cli *cli, struct pawl_error *err)
+{
+    const struct command *command = cli->command;
+    if (!command || cli->given[OPTION_HELP])
+        return true;
+    if (cli->word_count < command->words_min)
+        return usage(cli, err, "%s needs %s", command->name, command->words);
+    if (cli->word_count > command->words_max)
+        return usage(cli, err, "%s does not know what to do with %.*s", command->name,
+                     STR(cli->words[command->words_max]));
+    return true;
+}
+
+bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
+{
+    struct words words = { argc > 0 ? argv + 1 : argv, argv + argc, false };
+    cli->words = arena_new(&cli->arena, struct str, (size_t)argc + 1);
+    if (!cli->words)
+        return fail(err, PAWL_NO_MEMORY, "no memory to read the command line");
+    while (words.next < words.end)
+        if (!take(cli, str_of(*words.next++), &words, err))
+            return false;
+    if (!take_command(cli, err))
+        return false;
+    for (unsigned i = 0; i < OPTIONS; i++)
+        if (!check_option(cli, (enum option)i, err))
+            return false;
+    return check_words(cli, err);
+}

@@ -1,0 +1,236 @@
+// Whatever strangers put into a job is printed by a person's terminal: one function makes it safe,
+// and everything here goes through it.
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time_text.h"
+
+struct cell {
+    struct str text;
+    const char *colour;  // empty: none
+    size_t width;
+};
+
+// First and last of characters that do something instead of being seen.
+static const struct { uint32_t first, last; } unsafe[] = {
+    { 0x0000, 0x001f },  // control characters
+    { 0x007f, 0x009f },  // delete, and the second set of control characters
+    { 0x061c, 0x061c },  // marks of the direction of writing ...
+    { 0x200b, 0x200f },
+    { 0x2028, 0x202e },  // line separators, overrides of the direction
+    { 0x2066, 0x2069 },
+    { 0xfeff, 0xfeff },
+    { 0xfff9, 0xfffb },
+    { 0xe0000, 0xe007f },
+};
+
+static uint32_t decode(struct str character)
+{
+    static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+    uint32_t code = (unsigned char)character.s[0] & masks[character.n];
+    for (size_t i = 1; i < character.n; i++)
+        code = code << 6 | ((unsigned char)character.s[i] & 0x3f);
+    return code;
+}
+
+static bool is_unsafe(uint32_t code)
+{
+    for (size_t i = 0; i < countof(unsafe); i++)
+        if (code >= unsafe[i].first && code <= unsafe[i].last)
+            return true;
+    return false;
+}
+
+// As JSON writes it, in two halves above U+FFFF.
+static void add_escaped(struct buf *out, uint32_t code)
+{
+    if (code == '\n')
+        buf_add(out, S("\\n"));
+    else if (code == '\t')
+        buf_add(out, S("\\t"));
+    else if (code < 0x10000)
+        buf_addf(out, "\\u%04x", (unsigned)code);
+    else
+        buf_addf(out, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
+                 (unsigned)(0xdc00 + (code & 0x3ff)));
+}
+
+struct str safe(struct arena *arena, struct str text)
+{
+    struct buf out = buf_new(arena, text.n * 12 + 1);
+    for (size_t i = 0, step; i < text.n; i += step ? step : 1) {
+        step = utf8_step((struct str){ text.s + i, text.n - i });
+        struct str character = { text.s + i, step };
+        if (step == 0)
+            buf_addf(&out, "\\x%02x", (unsigned char)text.s[i]);
+        else if (is_unsafe(decode(character)))
+            add_escaped(&out, decode(character));
+        else
+            buf_add(&out, character);
+    }
+    return buf_str(&out);
+}
+
+bool is_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
+}
+
+bool colours_on(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return is_terminal(1) && (!no_color || !*no_color);
+}
+
+// Columns a text takes: East Asian wide characters and most pictures take two, accents none.
+static size_t width_of(struct str text)
+{
+    size_t width = 0;
+    for (size_t i = 0, step; i < text.n; i += step ? step : 1) {
+        step = utf8_step((struct str){ text.s + i, text.n - i });
+        uint32_t code = step ? decode((struct str){ text.s + i, step }) : '?';
+        bool accent = code >= 0x300 && code <= 0x36f;
+        bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf)
+            || (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff)
+            || (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60)
+            || (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd);
+        if (!accent)
+            width += wide ? 2 : 1;
+    }
+    return width;
+}
+
+static void add_cell(struct table *table, struct str text, const char *colour)
+{
+    struct cell *cell = list_add(&table->cells);
+    if (!cell)
+        return;  // the arena remembers
+    cell->text = safe(table->cells.arena, text);
+    cell->colour = colour;
+    cell->width = width_of(cell->text);
+}
+
+struct table table_of(struct arena *arena, const char *const *headings, size_t columns)
+{
+    struct table table = { list_of(arena, sizeof(struct cell)), columns };
+    for (size_t i = 0; i < columns; i++)
+        add_cell(&table, str_of(headings[i]), "\033[1m");
+    return table;
+}
+
+void table_add(struct table *table, struct str text)
+{
+    add_cell(table, text.n ? text : S("-"), "");
+}
+
+void table_add_number(struct table *table, int64_t number)
+{
+    add_cell(table, str_format(table->cells.arena, "%lld", (long long)number), "");
+}
+
+void table_add_time(struct table *table, pawl_time time)
+{
+    add_cell(table, time ? time_text(table->cells.arena, time) : S("-"), "");
+}
+
+static const char *const state_colours[] = {
+    [JOB_CREATED] = "",           [JOB_QUEUED] = "",
+    [JOB_RUNNING] = "\033[36m",   [JOB_RETRYING] = "\033[33m",
+    [JOB_SUCCEEDED] = "\033[32m", [JOB_FAILED] = "\033[31m",
+    [JOB_TIMED_OUT] = "\033[31m",
+};
+_Static_assert(countof(state_colours) == JOB_STATES, "one colour per state");
+
+void table_add_state(struct table *table, enum job_state state)
+{
+    add_cell(table, str_of(job_state_name(state)), state_colours[state]);
+}
+
+static size_t column_width(const struct table *table, size_t column)
+{
+    const struct cell *cells = table->cells.items;
+    size_t width = 0;
+    for (size_t i = column; i < table->cells.count; i += table->columns)
+        width = cells[i].width > width ? cells[i].width : width;
+    return width;
+}
+
+static void print_cell(const struct cell *cell, size_t width)
+{
+    bool coloured = *cell->colour && colours_on();
+    size_t gap = width > cell->width ? width - cell->width : 0;
+    printf("%s%.*s%s%*s", coloured ? cell->colour : "", STR(cell->text),
+           coloured ? "\033[0m" : "", (int)gap, "");
+}
+
+static void print_row(const struct cell *cells, const size_t *widths, size_t columns)
+{
+    for (size_t i = 0; i + 1 < columns; i++) {
+        print_cell(&cells[i], widths[i]);
+        fputs("  ", stdout);
+    }
+    print_cell(&cells[columns - 1], 0);
+    putchar('\n');
+}
+
+void table_print(const struct table *table, const char *indent)
+{
+    const struct cell *cells = table->cells.items;
+    size_t columns = table->columns;
+    size_t *widths = arena_new(table->cells.arena, size_t, columns);
+    if (!widths || columns == 0)
+        return;
+    for (size_t i = 0; i < columns; i++)
+        widths[i] = column_width(table, i);
+    for (size_t i = 0; i + columns <= table->cells.count; i += columns) {
+        fputs(indent, stdout);
+        print_row(&cells[i], widths, columns);
+    }
+}
+
+bool print_json(struct arena *arena, json_t *value, struct pawl_error *err)
+{
+    SCOPED(json) json_t *owned = value;
+    struct str text = owned ? safe(arena, json_text(arena, owned)) : S("");
+    if (text.n == 0)
+        return fail(err, PAWL_NO_MEMORY, "no memory to print the answer");
+    fwrite(text.s, 1, text.n, stdout);
+    putchar('\n');
+    return true;
+}
+
+void print_problem(struct arena *arena, struct str before, const struct problem *problem)
+{
+    fprintf(stderr, "%.*s: %.*s%s%.*s\n", STR(safe(arena, before)),
+            STR(safe(arena, problem->field)), problem->field.n ? ": " : "",
+            STR(safe(arena, problem->message)));
+}
+
+void print_job_line(struct arena *arena, const struct job *job, const char *remark)
+{
+    const char *colour = colours_on() ? state_colours[job->state] : "";
+    printf("%.*s  %.*s  %.*s  %s%s%s%s%s\n", STR(id_text(arena, job->id)),
+           STR(safe(arena, job->contract.job_type)), STR(safe(arena, job->queue)), colour,
+           job_state_name(job->state), *colour ? "\033[0m" : "", *remark ? "  " : "", remark);
+}
+
+struct str ago(struct arena *arena, pawl_time time, pawl_time now)
+{
+    static const struct { int64_t from, size; const char *unit; } units[] = {
+        { DAYS(2), DAYS(1), "d" },          { HOURS(2), HOURS(1), "h" },
+        { MINUTES(2), MINUTES(1), "min" },  { SECONDS(1), SECONDS(1), "s" },
+    };
+    bool ahead = time > now;
+    int64_t distance = ahead ? time - now : now - time;
+    for (size_t i = 0; i < countof(units); i++)
+        if (distance >= units[i].from)
+            return str_format(arena, "%s%lld %s%s", ahead ? "in " : "",
+                              (long long)(distance / units[i].size), units[i].unit,
+                              ahead ? "" : " ago");
+    return S("now");
+}

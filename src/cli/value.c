@@ -1,0 +1,87 @@
+// One predicate per kind of value for the table of options, and the readers behind them.
+#include "cli/value.h"
+
+#include <assert.h>
+
+#include "base/time_text.h"
+
+enum { LIMIT_MAX = 10000 };
+
+// `+5m` and `5m` are from now.
+static bool from_now(struct str text, int64_t *microseconds)
+{
+    if (str_starts(text, S("+")))
+        text = (struct str){ text.s + 1, text.n - 1 };
+    return duration_parse(text, microseconds);
+}
+
+bool value_is_time(struct str text)
+{
+    int64_t ignored;
+    return time_parse(text, &ignored) || from_now(text, &ignored);
+}
+
+bool value_is_duration(struct str text)
+{
+    int64_t microseconds;
+    return duration_parse(text, &microseconds) && microseconds > 0;
+}
+
+bool value_is_priority(struct str text)
+{
+    int64_t number;
+    return str_int(text, &number) && number >= PRIORITY_MIN && number <= PRIORITY_MAX;
+}
+
+bool value_is_limit(struct str text)
+{
+    int64_t number;
+    return str_int(text, &number) && number >= 1 && number <= LIMIT_MAX;
+}
+
+bool value_is_state(struct str text)
+{
+    enum job_state ignored;
+    return job_state_parse(text, &ignored);
+}
+
+int64_t value_number(const struct cli *cli, enum option option)
+{
+    int64_t number = 0;
+    bool fits = str_int(cli->value[option], &number);
+    assert(fits);
+    return number;
+}
+
+pawl_time value_time(const struct cli *cli, enum option option, pawl_time now)
+{
+    int64_t time = 0;
+    if (time_parse(cli->value[option], &time))
+        return time;
+    bool fits = from_now(cli->value[option], &time);
+    assert(fits);
+    return now + time;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool looks_like_uuid(struct str text)
+{
+    size_t digits = 0;
+    for (size_t i = 0; i < text.n; i++)
+        digits += is_hex(text.s[i]);
+    return text.n == ID_TEXT && digits == 32;
+}
+
+bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err)
+{
+    struct str text = cli->words[0];
+    if (id_parse(text, id))
+        return true;
+    if (looks_like_uuid(text))
+        return fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(text));
+    return usage(cli, err, "%.*s is no job id", STR(text));
+}

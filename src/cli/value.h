@@ -1,0 +1,20 @@
+// Values as people type them: times, durations, numbers, ids.
+#pragma once
+
+#include "cli/command.h"
+#include "model/state.h"
+
+bool value_is_time(struct str text);
+bool value_is_duration(struct str text);  // more than nothing
+bool value_is_priority(struct str text);
+bool value_is_limit(struct str text);
+bool value_is_state(struct str text);
+
+// The value of an option that was given and so is well-formed.
+int64_t value_number(const struct cli *cli, enum option option);
+// A duration counts from `now`.
+pawl_time value_time(const struct cli *cli, enum option option, pawl_time now);
+
+// The first word as the id of a job. PAWL_USAGE when it is no id at all, PAWL_NOT_FOUND when it is
+// a UUID that no job can have.
+CHECKED bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err);

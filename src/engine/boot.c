@@ -1,0 +1,92 @@
+// Who is running, and what an earlier boot of the same instance left behind.
+#include "base/time_text.h"
+#include "engine/sweep.h"
+
+struct holder {
+    struct str boot_id;
+    pawl_time alive_until;
+};
+
+static bool holder_of(struct tx *tx, struct str name, struct holder *holder,
+                      struct pawl_error *err)
+{
+    *holder = (struct holder){0};
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_INSTANCE_LOAD, err, TEXT(name)))
+        return false;
+    if (rows_next(&rows)) {
+        holder->boot_id = row_text(&rows);
+        holder->alive_until = row_int(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
+bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
+                    struct pawl_error *err)
+{
+    struct holder holder;
+    if (!holder_of(tx, instance->name, &holder, err))
+        return false;
+    if (!prior_is_dead && holder.alive_until > tx->now
+        && !str_eq(holder.boot_id, instance->boot_id))
+        return fail(err, PAWL_CONFLICT, "instance %.*s runs already (alive until %.*s): give this "
+                                        "process a name of its own",
+                    STR(instance->name),
+                    STR(time_text(tx->arena, holder.alive_until)));
+    return sql_run(tx, Q_INSTANCE_PUT, err, TEXT(instance->name), TEXT(instance->boot_id),
+                   INT(tx->now), INT(tx->now + ALIVE_US));
+}
+
+bool instance_alive(struct tx *tx, const struct instance *instance, struct pawl_error *err)
+{
+    int64_t changed = 0;
+    if (!sql_run_counting(tx, Q_INSTANCE_RENEW, &changed, err, TEXT(instance->name),
+                          TEXT(instance->boot_id), INT(tx->now + ALIVE_US)))
+        return false;
+    return changed == 1
+        || fail(err, PAWL_FENCED, "another process has taken over instance %.*s",
+                STR(instance->name));
+}
+
+bool instance_leave(struct tx *tx, const struct instance *instance, struct pawl_error *err)
+{
+    return sql_run(tx, Q_INSTANCE_LEAVE, err, TEXT(instance->name), TEXT(instance->boot_id));
+}
+
+static bool orphans(struct tx *tx, const struct instance *instance, size_t limit,
+                    struct keys *keys, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_EXECUTION_ORPHANS, err, TEXT(instance->name),
+                   TEXT(instance->boot_id), INT((int64_t)limit))
+        && rows_keys(&rows, keys, err);
+}
+
+static bool recover(struct tx *tx, int64_t key, struct recovered *recovered,
+                    struct pawl_error *err)
+{
+    struct execution e;
+    struct work_error died = { .class = ERROR_CRASH, .message = S("its process was terminated") };
+    if (!execution_load_row(tx, key, &e, err))
+        return false;
+    if (e.status == EXECUTION_COMMITTED) {
+        recovered->finished++;
+        return execution_reconcile(tx, &e, err);
+    }
+    recovered->ended++;
+    return execution_end(tx, &e, END_PROCESS_TERMINATED, &died, err);
+}
+
+bool boot_recover(struct tx *tx, const struct instance *instance, size_t limit,
+                  struct recovered *recovered, struct pawl_error *err)
+{
+    struct keys keys;
+    *recovered = (struct recovered){0};
+    if (!orphans(tx, instance, limit, &keys, err))
+        return false;
+    for (size_t i = 0; i < keys.count; i++)
+        if (!recover(tx, keys.at[i], recovered, err))
+            return false;
+    recovered->more = keys.count == limit;
+    return true;
+}

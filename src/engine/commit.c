@@ -1,0 +1,226 @@
+// The commit boundary: the effect and the mark COMMITTED are one transaction, once per job.
+#include <assert.h>
+
+#include "engine/event.h"
+#include "engine/execution.h"
+#include "engine/fence.h"
+#include "engine/finish.h"
+#include "engine/job.h"
+#include "engine/place.h"
+
+static struct subject subject_of(const struct execution *e)
+{
+    return (struct subject){ e->org, e->job.high, e->attempt };
+}
+
+static bool stored_result(struct tx *tx, int64_t job, struct str *result, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_OUTCOME_RESULT, err, INT(job)))
+        return false;
+    *result = rows_next(&rows) ? row_text(&rows) : S("");
+    return rows_ok(&rows, err);
+}
+
+// The worker did not hear the answer and asks again: the same result gets the same answer.
+static bool repeated(struct tx *tx, const struct execution *e, const struct commit *commit,
+                     struct pawl_error *err)
+{
+    struct str result;
+    if (!stored_result(tx, e->job.high, &result, err))
+        return false;
+    return str_eq(result, commit->result)
+        || fail(err, PAWL_ALREADY_COMMITTED, "execution %.*s has committed another result",
+                STR(id_text(tx->arena, e->id)));
+}
+
+static void check_json(struct problems *problems, const char *field, struct str text)
+{
+    SCOPED(json) json_t *value = NULL;
+    struct pawl_error why;
+    if (!json_parse(text, PAYLOAD_BYTES_MAX, &value, &why))
+        problem_add(problems, field, "%s", why.message);
+}
+
+static bool commit_check(struct tx *tx, const struct execution *e, const struct commit *commit,
+                         struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    if (commit->finish && commit->done)
+        problem_add(&problems, "done", "comes after the commit phase that `finish` announces");
+    if (commit->result.n)
+        check_json(&problems, "result", commit->result);
+    for (size_t i = 0; i < commit->annotation_count; i++)
+        check_json(&problems, "annotations", commit->annotations[i]);
+    for (size_t i = 0; i < commit->follow_up_count; i++) {
+        const char *prefix = str_cstr(tx->arena, str_format(tx->arena, "enqueue[%zu].", i));
+        const struct contract *follow_up = &commit->follow_ups[i];
+        int64_t org = 0;
+        contract_check(follow_up, tx->now, prefix, &problems);
+        if (!name_find(tx, NAME_ORG, follow_up->org_id, &org, err))
+            return false;
+        if (org != e->org)
+            problem_add(&problems, str_cstr(tx->arena, str_format(tx->arena, "%sorg_id", prefix)),
+                        "must be the org of the job that enqueues it");
+    }
+    return problems_none(&problems, err);
+}
+
+static bool follow_up(struct tx *tx, const struct execution *e, const struct commit *commit,
+                      struct pawl_error *err)
+{
+    for (size_t i = 0; i < commit->follow_up_count; i++) {
+        struct contract contract = commit->follow_ups[i];
+        struct job job;
+        bool deduplicated = false;
+        contract.parent = e->job;
+        contract.origin = S("follow_up");
+        if (!job_enqueue(tx, &contract, &job, &deduplicated, err))
+            return false;
+    }
+    return true;
+}
+
+static bool annotate(struct tx *tx, const struct execution *e, const struct commit *commit,
+                     struct pawl_error *err)
+{
+    for (size_t i = 0; i < commit->annotation_count; i++)
+        if (!event_append(tx, subject_of(e), EVENT_JOB_ANNOTATED, commit->annotations[i], err))
+            return false;
+    return true;
+}
+
+// The effect: what the caller writes itself, and what it asks Pawl to write.
+static bool apply(struct tx *tx, const struct execution *e, const struct commit *commit,
+                  struct pawl_error *err)
+{
+    return (!commit->apply || commit->apply(tx, commit->self, err))
+        && follow_up(tx, e, commit, err) && annotate(tx, e, commit, err);
+}
+
+// An effect that is refused half-way leaves nothing behind, though its neighbours in the
+// transaction stay. A commit without such parts needs no mark.
+static bool apply_whole(struct tx *tx, const struct execution *e, const struct commit *commit,
+                        struct pawl_error *err)
+{
+    struct pawl_error second;
+    if (!commit->apply && commit->follow_up_count == 0)
+        return annotate(tx, e, commit, err);
+    if (!tx_mark(tx, err))
+        return false;
+    if (apply(tx, e, commit, err))
+        return tx_keep(tx, err);
+    if (!tx_take_back(tx, &second))
+        *err = second;
+    return false;
+}
+
+// The statement behind the fence. `expires_at` is the lease of what is yet to be done.
+static bool mark_execution(struct tx *tx, const struct execution *e, const struct commit *commit,
+                           pawl_time expires_at, int64_t *changed, struct pawl_error *err)
+{
+    if (commit->done)
+        return sql_run_counting(tx, Q_EXECUTION_COMMIT_DONE, changed, err, INT(e->id.high),
+                                INT(e->attempt), INT(e->worker), INT(tx->now));
+    return sql_run_counting(tx, Q_EXECUTION_COMMIT, changed, err, INT(e->id.high),
+                            INT(e->attempt), INT(e->worker), INT(tx->now), INT(commit->finish),
+                            INT(expires_at));
+}
+
+// IN_PROGRESS -> COMMITTED, the job's row in `outcomes`, and the end when done comes along.
+static bool mark(struct tx *tx, const struct lease *lease, struct held *held,
+                 const struct commit *commit, struct pawl_error *err)
+{
+    struct execution *e = &held->execution;
+    int64_t changed = 0;
+    pawl_time expires_at = tx->now + e->lease_us;
+    if (!mark_execution(tx, e, commit, expires_at, &changed, err)
+        || !fence_held(tx, lease, held, changed, err)
+        || !execution_move(e, EXECUTION_COMMITTED, err))
+        return false;
+    e->committed_at = tx->now;
+    e->finish = commit->finish;
+    e->lease_expires_at = commit->done ? e->lease_expires_at : expires_at;
+    return sql_run(tx, commit->done ? Q_OUTCOME_COMMIT_DONE : Q_OUTCOME_COMMIT, err,
+                   INT(e->job.high), INT(e->org), INT(e->id.high), INT(tx->now),
+                   TEXT_OR_NONE(commit->result));
+}
+
+// COMMITTED -> DONE in the store is the caller's; this is what follows from it.
+static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
+{
+    if (!execution_move(e, EXECUTION_DONE, err))
+        return false;
+    e->finished_at = tx->now;
+    e->end_reason = END_DONE;
+    assert(!execution_problem(e));
+    return place_next_of_key(tx, e->org, e->serial_key, err)
+        && event_append(tx, subject_of(e), EVENT_JOB_SUCCEEDED, S(""), err);
+}
+
+bool execution_commit(struct tx *tx, const struct lease *lease, const struct commit *commit,
+                      struct execution *execution, struct pawl_error *err)
+{
+    struct held held;
+    struct execution *e = &held.execution;
+    if (!fence_look(tx, lease, &held, err))
+        return false;
+    *execution = *e;
+    if (held.own && (e->status == EXECUTION_COMMITTED || e->status == EXECUTION_DONE))
+        return repeated(tx, e, commit, err)
+            && (!commit->done || !held.live || execution_done(tx, lease, execution, err));
+#ifdef PAWL_WITHOUT_BOUNDARY
+    // A test build, to show what the boundary prevents: a stale worker's effect is applied
+    // (FM_001).
+    if (!held.live)
+        return apply(tx, e, commit, err);
+#endif
+    if (!held.live)
+        return fence_lost(tx, lease, &held, err);
+    if (e->status == EXECUTION_LEASED)
+        return fail(err, PAWL_NOT_STARTED, "execution %.*s has not started: start it first",
+                    STR(id_text(tx->arena, e->id)));
+    if (!commit_check(tx, e, commit, err) || !apply_whole(tx, e, commit, err)
+        || !mark(tx, lease, &held, commit, err))
+        return false;
+    if (commit->done ? !ended(tx, e, err)
+                     : !event_append(tx, subject_of(e), EVENT_JOB_COMMITTED, S(""), err))
+        return false;
+    *execution = *e;
+    return true;
+}
+
+bool execution_done(struct tx *tx, const struct lease *lease, struct execution *execution,
+                    struct pawl_error *err)
+{
+    struct held held;
+    struct execution *e = &held.execution;
+    int64_t changed = 0;
+    if (!fence_look(tx, lease, &held, err))
+        return false;
+    *execution = *e;
+    if (held.own && e->status == EXECUTION_DONE)
+        return true;
+    if (!held.live)
+        return fence_lost(tx, lease, &held, err);
+    if (e->status != EXECUTION_COMMITTED)
+        return fail(err, e->status == EXECUTION_LEASED ? PAWL_NOT_STARTED : PAWL_CONFLICT,
+                    "execution %.*s is %s: only a committed one can be done",
+                    STR(id_text(tx->arena, e->id)), execution_status_name(e->status));
+    if (!sql_run_counting(tx, Q_EXECUTION_DONE, &changed, err, INT(e->id.high), INT(e->attempt),
+                          INT(e->worker), INT(tx->now))
+        || !fence_held(tx, lease, &held, changed, err)
+        || !sql_run(tx, Q_OUTCOME_DONE, err, INT(e->job.high), INT(tx->now)) || !ended(tx, e, err))
+        return false;
+    *execution = *e;
+    return true;
+}
+
+bool execution_reconcile(struct tx *tx, struct execution *e, struct pawl_error *err)
+{
+    assert(e->status == EXECUTION_COMMITTED);
+    if (e->finish)
+        return finish_free(tx, e, err);
+    return sql_run(tx, Q_EXECUTION_FINISH, err, INT(e->id.high), INT(tx->now))
+        && sql_run(tx, Q_OUTCOME_DONE, err, INT(e->job.high), INT(tx->now)) && ended(tx, e, err);
+}

@@ -1,0 +1,269 @@
+// Storing jobs: the idempotency key decides whether there is a new one.
+//
+// The hash of (org, project, key) finds the record; the full key, on the job, is always compared.
+// All of it happens under the write lock, so two callers with one key get one job.
+#include <assert.h>
+
+#include "base/hash.h"
+#include "engine/event.h"
+#include "engine/job.h"
+#include "engine/place.h"
+#include "store/names.h"
+
+enum { PROBES_MAX = 16, RETRIES_MAX = 10000 };
+
+// Where the key's record is or would go.
+struct key_slot {
+    int64_t hash;
+    bool taken;
+    struct job holder;
+};
+
+static bool holder_of(struct tx *tx, int64_t hash, int64_t *job, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_KEY_FIND, err, INT(hash)) && rows_number(&rows, job, err);
+}
+
+static bool same_key(const struct contract *a, const struct contract *b)
+{
+    return str_eq(a->org_id, b->org_id) && str_eq(a->project_id, b->project_id)
+        && str_eq(a->idempotency_key, b->idempotency_key);
+}
+
+static bool slot_find(struct tx *tx, const struct contract *contract, struct key_slot *slot,
+                      struct pawl_error *err)
+{
+    const struct str parts[] = { contract->org_id, contract->project_id,
+                                 contract->idempotency_key };
+    const uint8_t *secret = NULL;
+    if (!store_secret(tx, &secret, err))
+        return false;
+    slot->hash = hash_short(secret, parts, countof(parts));
+    for (int i = 0; i < PROBES_MAX; i++, slot->hash++) {
+        int64_t job = 0;
+        if (!holder_of(tx, slot->hash, &job, err))
+            return false;
+        slot->taken = job != 0;
+        if (!slot->taken)
+            return true;
+        if (!job_load_row(tx, job, &slot->holder, err))
+            return false;
+        if (same_key(contract, &slot->holder.contract))
+            return true;
+    }
+    return fail(err, PAWL_STORE, "no room for the idempotency key of this job");
+}
+
+// The key's time to live counts from its first use and never ends before its job does.
+static bool forgotten(const struct tx *tx, const struct job *holder)
+{
+    return job_state_final(holder->state)
+        && holder->created_at + holder->contract.policy.key_ttl_us <= tx->now;
+}
+
+static bool slot_take(struct tx *tx, const struct key_slot *slot, int64_t job,
+                      struct pawl_error *err)
+{
+    return sql_run(tx, slot->taken ? Q_KEY_REPLACE : Q_KEY_INSERT, err, INT(slot->hash), INT(job));
+}
+
+static bool deduplicate(struct tx *tx, const struct contract *contract, struct key_slot *slot,
+                        struct job *job, struct pawl_error *err)
+{
+    const struct job *holder = &slot->holder;
+    if (!str_eq(contract_hash(tx->arena, contract), contract_hash(tx->arena, &holder->contract)))
+        return fail(err, PAWL_KEY_REUSED, "idempotency key %.*s belongs to job %.*s, whose type, "
+                    "payload, serial key or time is another: use a new key for a new job",
+                    STR(contract->idempotency_key), STR(id_text(tx->arena, holder->id)));
+    *job = *holder;
+    return sql_run(tx, Q_KEY_SEEN, err, INT(slot->hash), INT(tx->now));
+}
+
+static bool not_too_old(struct tx *tx, const struct contract *contract, struct pawl_error *err)
+{
+    if (contract->scheduled_for == 0 || contract->scheduled_for >= tx->now - CLOCK_DRIFT_US)
+        return true;
+    return fail(err, PAWL_INVALID, "scheduled_for: lies more than 60 s in the past");
+}
+
+static bool insert(struct tx *tx, const struct contract *c, struct job *job,
+                   struct pawl_error *err)
+{
+    *job = (struct job){
+        .contract = *c,
+        .created_at = tx->now,
+        .updated_at = tx->now,
+        .queue = c->queue,
+        .priority = c->priority,
+        .run_at = c->scheduled_for > tx->now ? c->scheduled_for : tx->now,
+        .progress_percent = -1,
+    };
+    return id_make(tx, ID_JOB, &job->id, err)
+        && name_intern(tx, NAME_ORG, c->org_id, &job->keys.org, err)
+        && name_intern(tx, NAME_JOB_TYPE, c->job_type, &job->keys.type, err)
+        && name_intern(tx, NAME_QUEUE, c->queue, &job->keys.queue, err)
+        && policy_intern(tx, &c->policy, &job->keys.policy, err)
+        && sql_run(tx, Q_JOB_INSERT, err, INT(job->id.high), INT(job->id.low), INT(job->keys.org),
+                   INT(job->keys.type), INT(job->keys.queue), INT(c->priority),
+                   INT(job->keys.policy), INT(tx->now), INT_OR_NONE(c->scheduled_for),
+                   INT_OR_NONE(c->max_wait_us), TEXT_OR_NONE(c->serial_key),
+                   TEXT(c->idempotency_key), TEXT_OR_NONE(c->project_id),
+                   INT((int64_t)c->actor_type), TEXT(c->actor_id), TEXT(c->request_id),
+                   TEXT(c->correlation_id), TEXT_OR_NONE(c->traceparent),
+                   TEXT_OR_NONE(c->authorized_by), INT_OR_NONE(c->parent.high),
+                   TEXT_OR_NONE(c->origin), TEXT(c->payload));
+}
+
+static bool limit_wait(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    if (job->contract.max_wait_us == 0)
+        return true;
+    pawl_time from = job->run_at > tx->now ? job->run_at : tx->now;
+    return sql_run(tx, Q_WAIT_LIMIT_PUT, err, INT(job->id.high), INT(job->keys.org),
+                   INT(from + job->contract.max_wait_us));
+}
+
+// CREATED -> QUEUED for a job that is in no place yet.
+static bool enter_queue(struct tx *tx, struct job *job, struct pawl_error *err)
+{
+    struct waiting waiting = waiting_of(job);
+    return job_move(job, JOB_QUEUED, FAILURE_NONE, err)
+        && place_queue(tx, &waiting, job->run_at, &job->phase, err) && limit_wait(tx, job, err);
+}
+
+static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
+{
+    struct subject subject = { job->keys.org, job->id.high, 0 };
+    struct waiting waiting = waiting_of(job);
+    job->state = JOB_CREATED;
+    job->phase = PHASE_HELD;
+    if (!event_append_by_creator(tx, subject, EVENT_JOB_CREATED, err))
+        return false;
+    if (job->contract.hold)
+        return place_park(tx, &waiting, PHASE_HELD, 0, err);
+    return enter_queue(tx, job, err)
+        && event_append_by_creator(tx, subject, EVENT_JOB_ENQUEUED, err);
+}
+
+static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
+                   struct job *job, struct pawl_error *err)
+{
+    if (!not_too_old(tx, contract, err) || !insert(tx, contract, job, err)
+        || !slot_take(tx, slot, job->id.high, err) || !place_new(tx, job, err))
+        return false;
+    assert(!job_problem(job));
+    return true;
+}
+
+// A job without a key gets one that nobody else can have.
+static void give_key(struct tx *tx, struct contract *contract)
+{
+    struct id unique = id_after(0, tx->now, world_random(db_world(tx->db)));
+    if (contract->idempotency_key.n == 0)
+        contract->idempotency_key = id_text(tx->arena, unique);
+}
+
+bool job_enqueue(struct tx *tx, const struct contract *given, struct job *job,
+                 bool *deduplicated, struct pawl_error *err)
+{
+    struct contract contract = *given;
+    struct key_slot slot = {0};
+    give_key(tx, &contract);
+    if (!slot_find(tx, &contract, &slot, err))
+        return false;
+    *deduplicated = slot.taken && !forgotten(tx, &slot.holder);
+    return *deduplicated ? deduplicate(tx, &contract, &slot, job, err)
+                         : create(tx, &contract, &slot, job, err);
+}
+
+bool job_submit(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    if (!job_load(tx, id, job, err))
+        return false;
+    if (!job_state_final(job->state) && job->state != JOB_CREATED)
+        return fail(err, PAWL_CONFLICT, "job %.*s is %s: it was submitted already",
+                    STR(id_text(tx->arena, id)), job_state_name(job->state));
+    struct job queued = *job;
+    bool moved = job_move(&queued, JOB_QUEUED, FAILURE_NONE, err);
+    return moved && place_leave(tx, job, err) && enter_queue(tx, job, err)
+        && event_append(tx, (struct subject){ job->keys.org, job->id.high, job->attempt },
+                        EVENT_JOB_ENQUEUED, S(""), err);
+}
+
+// Only a key that was made here ends in our number: a caller's own `order#41` is a stem as it is,
+// or its retry would take the key of order 42.
+static bool numbered(struct str origin)
+{
+    return str_eq(origin, S("retry")) || str_eq(origin, S("replay")) || str_eq(origin, S("fix"));
+}
+
+// `k` and, made by a retry, `k#3` have the stem `k`; the next number is 1 and 4.
+static struct str key_stem(struct str key, struct str origin, int64_t *next)
+{
+    *next = 1;
+    for (size_t i = numbered(origin) ? key.n : 0; i > 0; i--) {
+        int64_t number = 0;
+        if (key.s[i - 1] != '#')
+            continue;
+        if (str_int((struct str){ key.s + i, key.n - i }, &number) && number > 0
+            && number < INT32_MAX) {
+            *next = number + 1;
+            return (struct str){ key.s, i - 1 };
+        }
+        break;
+    }
+    return key;
+}
+
+// The first `<key>#<n>` that nobody holds.
+static bool free_key(struct tx *tx, const struct contract *old, struct contract *contract,
+                     struct key_slot *slot, struct pawl_error *err)
+{
+    int64_t n = 1;
+    struct str stem = key_stem(old->idempotency_key, old->origin, &n);
+    for (int i = 0; i < RETRIES_MAX; i++, n++) {
+        *slot = (struct key_slot){0};
+        contract->idempotency_key = str_format(tx->arena, "%.*s#%lld", STR(stem), (long long)n);
+        if (!slot_find(tx, contract, slot, err))
+            return false;
+        if (!slot->taken)
+            return true;
+    }
+    return fail(err, PAWL_CONFLICT, "key %.*s has been retried %d times", STR(stem), RETRIES_MAX);
+}
+
+static bool close_letter(struct tx *tx, const struct job *old, const struct job *new,
+                         struct pawl_error *err)
+{
+    if (!str_eq(old->dead_letter, S("open")))
+        return true;
+    struct str detail = str_format(tx->arena, "{\"as\":\"replayed\",\"job_id\":\"%.*s\"}",
+                                   STR(id_text(tx->arena, new->id)));
+    struct subject subject = { old->keys.org, old->id.high, old->attempt };
+    return sql_run(tx, Q_DEAD_LETTER_CLOSE, err, INT(old->id.high), TEXT(S("replayed")))
+        && event_append(tx, subject, EVENT_JOB_LETTER_CLOSED, detail, err);
+}
+
+bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    struct job old;
+    struct key_slot slot;
+    if (!job_load(tx, id, &old, err))
+        return false;
+    if (!job_state_final(old.state))
+        return fail(err, PAWL_CONFLICT, "job %.*s is %s: only a finished job can be retried",
+                    STR(id_text(tx->arena, id)), job_state_name(old.state));
+    struct contract contract = old.contract;
+    contract.parent = old.id;
+    contract.origin = S("retry");
+    contract.scheduled_for = 0;
+    contract.hold = false;
+    if (tx->caller) {
+        contract.actor_type = tx->caller->actor_type;
+        contract.actor_id = tx->caller->actor_id;
+        contract.request_id = tx->caller->request_id;
+    }
+    return free_key(tx, &old.contract, &contract, &slot, err)
+        && create(tx, &contract, &slot, job, err) && close_letter(tx, &old, job, err);
+}

@@ -1,0 +1,82 @@
+// Events are narrow: what they share with their job is read through the job, not stored again.
+#include "engine/event.h"
+
+#include <assert.h>
+
+#include "base/list.h"
+
+static const char *const names[] = {
+    [EVENT_JOB_CREATED] = "job.created",
+    [EVENT_JOB_ENQUEUED] = "job.enqueued",
+    [EVENT_JOB_LEASED] = "job.leased",
+    [EVENT_JOB_STARTED] = "job.started",
+    [EVENT_JOB_COMMITTED] = "job.committed",
+    [EVENT_JOB_SUCCEEDED] = "job.succeeded",
+    [EVENT_JOB_RETRIED] = "job.retried",
+    [EVENT_JOB_RELEASED] = "job.released",
+    [EVENT_JOB_FAILED] = "job.failed",
+    [EVENT_JOB_DEADLETTERED] = "job.deadlettered",
+    [EVENT_JOB_CANCEL_REQUESTED] = "job.cancel_requested",
+    [EVENT_JOB_CANCELLED] = "job.cancelled",
+    [EVENT_JOB_CHANGED] = "job.changed",
+    [EVENT_JOB_ANNOTATED] = "job.annotated",
+    [EVENT_STEP_RETRIED] = "step.retried",
+    [EVENT_JOB_FINISH_FAILED] = "job.finish_failed",
+    [EVENT_JOB_FINISH_LEASED] = "job.finish_leased",
+    [EVENT_JOB_FINISH_RELEASED] = "job.finish_released",
+    [EVENT_JOB_LETTER_CLOSED] = "job.letter_closed",
+};
+_Static_assert(countof(names) == EVENTS, "one name per event");
+
+const char *event_name(enum event event)
+{
+    assert(event > 0 && event < EVENTS);
+    return names[event];
+}
+
+static bool append(struct tx *tx, struct subject subject, enum event event,
+                   const struct caller *by, struct str detail, struct pawl_error *err)
+{
+    return sql_run(tx, Q_AUDIT_INSERT, err, INT(subject.org), INT(subject.job), INT((int64_t)event),
+                   INT(subject.attempt), INT(tx->now), by ? INT((int64_t)by->actor_type) : NONE,
+                   by ? TEXT(by->actor_id) : NONE, by ? TEXT(by->request_id) : NONE,
+                   by ? TEXT_OR_NONE(by->correlation_id) : NONE, TEXT_OR_NONE(detail));
+}
+
+bool event_append(struct tx *tx, struct subject subject, enum event event, struct str detail,
+                  struct pawl_error *err)
+{
+    return append(tx, subject, event, tx->caller, detail, err);
+}
+
+bool event_append_by_creator(struct tx *tx, struct subject subject, enum event event,
+                             struct pawl_error *err)
+{
+    return append(tx, subject, event, NULL, S(""), err);
+}
+
+bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,
+                   struct pawl_error *err)
+{
+    struct list list = list_of(tx->arena, sizeof(struct audit_event));
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_AUDIT_OF_JOB, err, INT(job)))
+        return false;
+    while (rows_next(&rows)) {
+        struct audit_event *event = list_add(&list);
+        if (!event)
+            return fail(err, PAWL_NO_MEMORY, "no memory for the audit trail");
+        event->id = row_int(&rows);
+        event->event = (enum event)row_int(&rows);
+        event->attempt = row_int(&rows);
+        event->at = row_int(&rows);
+        event->actor_type = (enum actor_type)row_int(&rows);
+        event->actor_id = row_text(&rows);
+        event->request_id = row_text(&rows);
+        event->correlation_id = row_text(&rows);
+        event->detail = row_text(&rows);
+    }
+    *events = list.items;
+    *count = list.count;
+    return rows_ok(&rows, err);
+}

@@ -1,0 +1,63 @@
+// Audit events: one row per change, in the transaction that makes it, never updated (OPS-11,
+// OPS-19).
+#pragma once
+
+#include "base/id.h"
+#include "model/contract.h"
+#include "store/db.h"
+
+// The numbers are in the store: never change one. Their names are there too, in audit_event_names.
+enum event {
+    EVENT_JOB_CREATED = 1,
+    EVENT_JOB_ENQUEUED,
+    EVENT_JOB_LEASED,
+    EVENT_JOB_STARTED,
+    EVENT_JOB_COMMITTED,
+    EVENT_JOB_SUCCEEDED,
+    EVENT_JOB_RETRIED,
+    EVENT_JOB_RELEASED,
+    EVENT_JOB_FAILED,
+    EVENT_JOB_DEADLETTERED,
+    EVENT_JOB_CANCEL_REQUESTED,
+    EVENT_JOB_CANCELLED,
+    EVENT_JOB_CHANGED,
+    EVENT_JOB_ANNOTATED,
+    EVENT_STEP_RETRIED,
+    EVENT_JOB_FINISH_FAILED,
+    EVENT_JOB_FINISH_LEASED,
+    EVENT_JOB_FINISH_RELEASED,
+    EVENT_JOB_LETTER_CLOSED,
+    EVENTS
+};
+
+const char *event_name(enum event event);
+
+// What an event is about.
+struct subject {
+    int64_t org;
+    int64_t job;
+    int64_t attempt;
+};
+
+// Appends an event in the name of the transaction's caller; without one, in the name of whoever
+// created the job. `detail` is JSON or empty.
+CHECKED bool event_append(struct tx *tx, struct subject subject, enum event event,
+                          struct str detail, struct pawl_error *err);
+
+// The same, in the name of whoever created the job.
+CHECKED bool event_append_by_creator(struct tx *tx, struct subject subject, enum event event,
+                                     struct pawl_error *err);
+
+struct audit_event {
+    int64_t id;
+    enum event event;
+    int64_t attempt;
+    pawl_time at;
+    enum actor_type actor_type;
+    struct str actor_id, request_id, correlation_id;
+    struct str detail;
+};
+
+// The trail of one job, oldest first. `job` must be one the caller may see.
+CHECKED bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,
+                           struct pawl_error *err);

@@ -1,0 +1,78 @@
+// Three ways in which a commit phase loses its worker; the claim finds it a new one.
+#include "engine/finish.h"
+
+#include "engine/event.h"
+
+static struct subject subject_of(const struct execution *e)
+{
+    return (struct subject){ e->org, e->job.high, e->attempt };
+}
+
+// When the next try may begin after so many failures.
+static bool next_try(struct tx *tx, const struct execution *e, int64_t failures, pawl_time *at,
+                     struct pawl_error *err)
+{
+    struct policy policy;
+    *at = tx->now;
+    if (failures == 0)
+        return true;
+    if (!policy_load(tx, e->policy, &policy, err))
+        return false;
+    int64_t delay = policy_delay(&policy, failures, world_random(db_world(tx->db)));
+    *at += delay < FINISH_DELAY_US_MIN ? FINISH_DELAY_US_MIN : delay;
+    return true;
+}
+
+static bool give_back(struct tx *tx, const struct lease *lease, const struct held *held,
+                      pawl_time at, struct pawl_error *err)
+{
+    const struct execution *e = &held->execution;
+    int64_t changed = 0;
+    return sql_run_counting(tx, Q_EXECUTION_FINISH_GIVE_BACK, &changed, err, INT(e->id.high),
+                            INT(e->attempt), INT(e->worker), INT(tx->now), INT(at),
+                            INT(e->finish_failures))
+        && fence_held(tx, lease, held, changed, err);
+}
+
+static struct str detail(struct tx *tx, const struct execution *e, enum error_class class)
+{
+    return str_format(tx->arena, "{\"error_class\":\"%s\",\"failures\":%lld}",
+                      error_class_name(class), (long long)e->finish_failures);
+}
+
+bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
+                   const struct work_error *error, struct pawl_error *err)
+{
+    struct execution *e = &held->execution;
+    int64_t asked = error->retry_after_us;
+    pawl_time at = 0;
+    if (asked > RETRY_AFTER_US_MAX)
+        asked = RETRY_AFTER_US_MAX;
+    e->finish_failures++;
+    if (!next_try(tx, e, e->finish_failures, &at, err))
+        return false;
+    if (at < tx->now + asked)
+        at = tx->now + asked;
+    return give_back(tx, lease, held, at, err)
+        && event_append(tx, subject_of(e), EVENT_JOB_FINISH_FAILED, detail(tx, e, error->class),
+                        err);
+}
+
+bool finish_release(struct tx *tx, const struct lease *lease, struct held *held,
+                    struct pawl_error *err)
+{
+    return give_back(tx, lease, held, tx->now, err)
+        && event_append(tx, subject_of(&held->execution), EVENT_JOB_FINISH_RELEASED, S(""), err);
+}
+
+bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
+{
+    pawl_time at = 0;
+    if (!next_try(tx, e, e->finish_failures, &at, err))
+        return false;
+    e->finish_failures++;
+    return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
+                   INT(e->finish_failures))
+        && event_append(tx, subject_of(e), EVENT_JOB_FINISH_FAILED, detail(tx, e, ERROR_CRASH),
+                        err);
+}

@@ -1,0 +1,159 @@
+// What can be done to a job that is stored: cancel it, change it, end it, let its time come.
+#include "engine/job.h"
+
+#include "engine/event.h"
+#include "engine/outcome.h"
+#include "engine/place.h"
+#include "store/names.h"
+
+static struct subject subject_of(const struct job *job)
+{
+    return (struct subject){ job->keys.org, job->id.high, job->attempt };
+}
+
+bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, struct str message,
+                     struct pawl_error *err)
+{
+    struct job ended = *job;
+    if (!job_move(&ended, JOB_FAILED, why, err) || !place_leave(tx, job, err))
+        return false;
+    ended.phase = PHASE_ENDED;
+    ended.completed_at = ended.updated_at = tx->now;
+    ended.last_error = job->last_error.n ? job->last_error : message;
+    bool dead = job->contract.policy.dead_letter && why != FAILURE_CANCELLED;
+    if (dead) {
+        ended.dead_letter = S("open");
+        ended.queue = DEADLETTER_QUEUE;
+    }
+    *job = ended;
+    struct ending ending = {
+        .subject = subject_of(job),
+        .state = JOB_FAILED,
+        .type = why,
+        .dead_letter = dead,
+        .message = message,
+    };
+    return outcome_fail(tx, &ending, err);
+}
+
+static bool live_execution(struct tx *tx, int64_t job, int64_t *execution, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_EXECUTION_LIVE_OF_JOB, err, INT(job))
+        && rows_number(&rows, execution, err);
+}
+
+// The worker learns of it with its next heartbeat. Asking twice is asking once.
+static bool request_cancel(struct tx *tx, struct job *job, struct pawl_error *err)
+{
+    int64_t execution = 0;
+    if (job->cancel_requested_at)
+        return true;
+    job->cancel_requested_at = tx->now;
+    return live_execution(tx, job->id.high, &execution, err)
+        && sql_run(tx, Q_EXECUTION_CANCEL_REQUEST, err, INT(execution), INT(tx->now))
+        && event_append(tx, subject_of(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err);
+}
+
+bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    if (!job_load(tx, id, job, err))
+        return false;
+    if (job_state_final(job->state))
+        return fail(err, PAWL_TERMINAL, "job %.*s is %s, which is final: it cannot be cancelled",
+                    STR(id_text(tx->arena, id)), job_state_name(job->state));
+    if (job->phase == PHASE_FINISHING)
+        return fail(err, PAWL_ALREADY_COMMITTED, "job %.*s has committed its effect: it cannot be "
+                                                 "cancelled any more",
+                    STR(id_text(tx->arena, id)));
+    if (job->state == JOB_RUNNING)
+        return request_cancel(tx, job, err);
+    return event_append(tx, subject_of(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
+        && job_end_waiting(tx, job, FAILURE_CANCELLED, S("cancelled before it started"), err);
+}
+
+static bool change_allowed(struct tx *tx, const struct job *job, const struct job_change *change,
+                           struct pawl_error *err)
+{
+    if (job_state_final(job->state))
+        return fail(err, PAWL_TERMINAL, "job %.*s is %s, which is final: it cannot be changed",
+                    STR(id_text(tx->arena, job->id)), job_state_name(job->state));
+    if (job->state == JOB_RUNNING)
+        return fail(err, PAWL_CONFLICT, "job %.*s is RUNNING: only a waiting job can be changed",
+                    STR(id_text(tx->arena, job->id)));
+    struct problems problems = { .arena = tx->arena };
+    struct contract contract = job->contract;
+    contract.queue = change->has_queue ? change->queue : job->contract.queue;
+    contract.priority = change->has_priority ? change->priority : job->contract.priority;
+    contract_check(&contract, tx->now, "", &problems);
+    if (change->has_run_at && change->run_at < tx->now - CLOCK_DRIFT_US)
+        problem_add(&problems, "run_at", "lies more than 60 s in the past");
+    return problems_none(&problems, err);
+}
+
+static struct str change_detail(struct tx *tx, const struct job *from, const struct job *to)
+{
+    return str_format(tx->arena,
+                      "{\"queue\":[\"%.*s\",\"%.*s\"],\"priority\":[%lld,%lld],"
+                      "\"run_at_us\":[%lld,%lld]}",
+                      STR(from->queue), STR(to->queue), (long long)from->priority,
+                      (long long)to->priority, (long long)from->run_at, (long long)to->run_at);
+}
+
+// Goes back where it was, under its new terms: held and backing off stay what they are.
+static bool place_again(struct tx *tx, struct job *job, struct pawl_error *err)
+{
+    struct waiting waiting = waiting_of(job);
+    if (job->phase == PHASE_HELD)
+        return place_park(tx, &waiting, PHASE_HELD, 0, err);
+    if (job->phase == PHASE_BACKOFF)
+        return place_park(tx, &waiting, PHASE_BACKOFF, job->run_at, err);
+    return place_queue(tx, &waiting, job->run_at, &job->phase, err);
+}
+
+// Waiting counts from the new time on; a job that is held or was claimed does not wait for a claim.
+static bool limit_wait_again(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    if (job->contract.max_wait_us == 0 || job->state != JOB_QUEUED || job->attempt > 0)
+        return true;
+    return sql_run(tx, Q_WAIT_LIMIT_PUT, err, INT(job->id.high), INT(job->keys.org),
+                   INT(job->run_at + job->contract.max_wait_us));
+}
+
+bool job_change(struct tx *tx, struct id id, const struct job_change *change, struct job *job,
+                struct pawl_error *err)
+{
+    if (!job_load(tx, id, job, err) || !change_allowed(tx, job, change, err))
+        return false;
+    struct job changed = *job;
+    if (change->has_run_at)
+        changed.run_at = change->run_at > tx->now ? change->run_at : tx->now;
+    if (change->has_priority)
+        changed.priority = change->priority;
+    if (change->has_queue)
+        changed.queue = change->queue;
+    if (!place_leave(tx, job, err)
+        || !name_intern(tx, NAME_QUEUE, changed.queue, &changed.keys.queue, err)
+        || !sql_run(tx, Q_CHANGE_PUT, err, INT(job->id.high), INT(job->keys.org),
+                    INT(changed.keys.queue), INT(changed.priority), INT(changed.run_at))
+        || !place_again(tx, &changed, err)
+        || (change->has_run_at && !limit_wait_again(tx, &changed, err))
+        || !event_append(tx, subject_of(job), EVENT_JOB_CHANGED, change_detail(tx, job, &changed),
+                         err))
+        return false;
+    *job = changed;
+    return true;
+}
+
+bool job_due(struct tx *tx, int64_t high, struct pawl_error *err)
+{
+    struct job job;
+    if (!job_load_row(tx, high, &job, err) || !place_leave(tx, &job, err))
+        return false;
+    struct waiting waiting = waiting_of(&job);
+    if (job.phase == PHASE_DELAYED)
+        return place_queue(tx, &waiting, 0, &job.phase, err);
+    return job_move(&job, JOB_QUEUED, FAILURE_NONE, err)
+        && place_queue(tx, &waiting, 0, &job.phase, err)
+        && event_append(tx, subject_of(&job), EVENT_JOB_ENQUEUED, S(""), err);
+}

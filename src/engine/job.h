@@ -1,0 +1,73 @@
+// Operations on jobs. Each is one function over a transaction it neither begins nor ends: it loads,
+// decides, writes and records its audit events. A refusal changes nothing.
+#pragma once
+
+#include "model/job.h"
+#include "store/db.h"
+
+// The job of this id, in the org of the transaction's caller: another org's is not found.
+CHECKED bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
+// The job of this row key, in any org: for the engine's own use.
+CHECKED bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err);
+
+// The same for verify, which reports damage instead of stopping at it: `problem` is NULL, or what
+// is wrong with the records, and then the job's state and what follows from it mean nothing.
+CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,
+                         struct pawl_error *err);
+
+// The number of the caller's org; 0 for Pawl itself, which works for every org; -1 for an org that
+// has no rows yet and so finds nothing.
+CHECKED bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err);
+
+// Stores a job and submits it, unless the contract says `hold`. A known idempotency key with the
+// same content gives the job that has it, `deduplicated`; with other content PAWL_KEY_REUSED.
+CHECKED bool job_enqueue(struct tx *tx, const struct contract *contract, struct job *job,
+                         bool *deduplicated, struct pawl_error *err);
+
+// CREATED -> QUEUED (JOB-9). Refuses any other state.
+CHECKED bool job_submit(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
+// Ends a job that waits; asks a running one to stop. `job->state` says which it was: FAILED when it
+// ended, RUNNING when it was asked. PAWL_TERMINAL and PAWL_ALREADY_COMMITTED when it is too late.
+CHECKED bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
+// Moves a job that waits. What is not set stays as it is.
+struct job_change {
+    bool has_run_at, has_priority, has_queue;
+    pawl_time run_at;
+    int64_t priority;
+    struct str queue;
+};
+CHECKED bool job_change(struct tx *tx, struct id id, const struct job_change *change,
+                        struct job *job, struct pawl_error *err);
+
+// Makes a new job from a finished one: same contract, key `<key>#<n>`, linked to its parent.
+CHECKED bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
+// Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
+CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,
+                             struct str message, struct pawl_error *err);
+
+// RETRYING -> QUEUED when the delay is over; a delayed job becomes ready. For the sweep.
+CHECKED bool job_due(struct tx *tx, int64_t high, struct pawl_error *err);
+
+struct job_filter {
+    bool has_state;
+    enum job_state state;
+    struct str queue, job_type, serial_key, correlation_id, project_id;  // empty: any
+    int64_t limit;
+    int64_t before;  // row key to go on from; 0: the newest
+};
+
+struct job_list {
+    struct job *jobs;
+    size_t count;
+    size_t damaged;  // left out, because their records contradict each other: see verify
+    int64_t next;    // `before` of the next page; 0: that was all
+};
+
+// The newest jobs first. Looks at a bounded number of rows, so a page may be short and still have a
+// next one.
+CHECKED bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *list,
+                      struct pawl_error *err);

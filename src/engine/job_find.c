@@ -1,0 +1,98 @@
+// Listing jobs, newest first, by a bounded look at the index that fits the question best.
+//
+// There is no index on what callers choose (types, correlation ids): each would cost every enqueue
+// more than it saves here. A page looks at ROWS_MAX rows at most and says where to go on.
+#include "base/list.h"
+#include "engine/job.h"
+#include "store/names.h"
+
+enum { ROWS_MAX = 2000, PAGE_MAX = 1000 };
+
+static bool keys_of(struct tx *tx, enum query query, int64_t org, int64_t before,
+                    struct keys *keys, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    bool asked = query == Q_JOB_PAGE_FAILED
+        ? sql_ask(tx, &rows, query, err, INT(org), INT(before), INT(ROWS_MAX))
+        : sql_ask(tx, &rows, query, err, INT(before), INT(ROWS_MAX));
+    return asked && rows_keys(&rows, keys, err);
+}
+
+// Where jobs of the asked state are found fastest. QUEUED jobs are in two places, so they are
+// looked for among all.
+static enum query page_query(const struct job_filter *filter, int64_t org)
+{
+    if (!filter->has_state)
+        return Q_JOB_PAGE;
+    if (filter->state == JOB_RUNNING)
+        return Q_JOB_PAGE_RUNNING;
+    if (filter->state == JOB_CREATED || filter->state == JOB_RETRYING)
+        return Q_JOB_PAGE_PARKED;
+    if (org && (filter->state == JOB_FAILED || filter->state == JOB_TIMED_OUT))
+        return Q_JOB_PAGE_FAILED;
+    return Q_JOB_PAGE;
+}
+
+static bool text_fits(struct str wanted, struct str actual)
+{
+    return wanted.n == 0 || str_eq(wanted, actual);
+}
+
+static bool fits(const struct job_filter *f, int64_t org, const struct job *job)
+{
+    return (org == 0 || job->keys.org == org) && (!f->has_state || job->state == f->state)
+        && text_fits(f->queue, job->queue) && text_fits(f->job_type, job->contract.job_type)
+        && text_fits(f->serial_key, job->contract.serial_key)
+        && text_fits(f->correlation_id, job->contract.correlation_id)
+        && text_fits(f->project_id, job->contract.project_id);
+}
+
+// Loads a candidate into `scratch`, so that what does not fit costs nothing, however large it is.
+static bool look(struct tx *tx, struct arena *scratch, int64_t key, struct job *job,
+                 const char **problem, struct pawl_error *err)
+{
+    struct arena *arena = tx->arena;
+    arena_reset(scratch);
+    tx->arena = scratch;
+    bool done = job_examine(tx, key, job, problem, err);
+    tx->arena = arena;
+    return done;
+}
+
+// Keeps what fits, in the list's own memory.
+static bool keep(struct tx *tx, int64_t key, struct list *found, struct pawl_error *err)
+{
+    struct job *job = list_add(found);
+    return job ? job_load_row(tx, key, job, err)
+               : fail(err, PAWL_NO_MEMORY, "no memory to list jobs");
+}
+
+bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *list,
+              struct pawl_error *err)
+{
+    int64_t org = 0, before = filter->before ? filter->before : INT64_MAX;
+    struct keys keys;
+    struct list found = list_of(tx->arena, sizeof(struct job));
+    size_t i = 0, limit = PAGE_MAX;
+    if (filter->limit > 0 && filter->limit < PAGE_MAX)
+        limit = (size_t)filter->limit;
+    *list = (struct job_list){0};
+    if (!caller_org(tx, &org, err)
+        || !keys_of(tx, page_query(filter, org), org, before, &keys, err))
+        return false;
+    SCOPED(arena) struct arena scratch = {0};
+    for (; i < keys.count && found.count < limit; i++) {
+        struct job job;
+        const char *problem = NULL;
+        if (!look(tx, &scratch, keys.at[i], &job, &problem, err))
+            return false;
+        list->damaged += problem != NULL;
+        if (!problem && fits(filter, org, &job) && !keep(tx, keys.at[i], &found, err))
+            return false;
+    }
+    list->jobs = found.items;
+    list->count = found.count;
+    if (i < keys.count || keys.count == ROWS_MAX)
+        list->next = keys.at[i - 1];
+    return true;
+}

@@ -1,0 +1,130 @@
+// Every insert into and delete from `ready` and `parked` is here, except the claim's own.
+#include "engine/place.h"
+
+#include <assert.h>
+
+struct waiting waiting_of(const struct job *job)
+{
+    return (struct waiting){
+        .job = job->id.high,
+        .org = job->keys.org,
+        .type = job->keys.type,
+        .queue = job->keys.queue,
+        .rank = -job->priority,
+        .attempt = job->attempt,
+        .serial_key = job->contract.serial_key,
+    };
+}
+
+static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
+{
+    return sql_run(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank), INT(w->job),
+                   INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
+}
+
+static bool leave_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
+{
+    return sql_run(tx, Q_READY_DELETE, err, INT(w->queue), INT(w->type), INT(w->rank), INT(w->job));
+}
+
+static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, pawl_time due_at,
+                 struct pawl_error *err)
+{
+    return sql_run(tx, Q_PARKED_INSERT, err, INT(w->job), INT(w->org),
+                   TEXT(str_of(job_phase_name(phase))), INT_OR_NONE(due_at),
+                   phase == PHASE_BLOCKED ? TEXT(w->serial_key) : NONE);
+}
+
+// The job that runs with this key; 0 when none does.
+static bool running_of_key(struct tx *tx, const struct waiting *w, int64_t *job,
+                           struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_SERIAL_RUNNING, err, INT(w->org), TEXT(w->serial_key))
+        && rows_number(&rows, job, err);
+}
+
+// The ready job of the same key; `job` is 0 when there is none.
+static bool ready_of_key(struct tx *tx, const struct waiting *w, struct waiting *head,
+                         struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    *head = (struct waiting){ .org = w->org, .serial_key = w->serial_key };
+    if (!sql_ask(tx, &rows, Q_READY_SERIAL, err, INT(w->org), TEXT(w->serial_key)))
+        return false;
+    if (rows_next(&rows)) {
+        head->queue = row_int(&rows);
+        head->type = row_int(&rows);
+        head->rank = row_int(&rows);
+        head->job = row_int(&rows);
+        head->attempt = row_int(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
+// A job whose key is busy waits behind it. One that is older than the ready job of its key (it was
+// delayed, or is tried again) takes that job's turn: oldest due first.
+static bool enter_key(struct tx *tx, const struct waiting *w, enum job_phase *phase,
+                      struct pawl_error *err)
+{
+    int64_t running = 0;
+    struct waiting head;
+    if (!running_of_key(tx, w, &running, err) || !ready_of_key(tx, w, &head, err))
+        return false;
+    bool older_first = head.job != 0 && head.job < w->job;
+    *phase = running != 0 || older_first ? PHASE_BLOCKED : PHASE_READY;
+    if (*phase == PHASE_BLOCKED)
+        return park(tx, w, PHASE_BLOCKED, 0, err);
+    if (head.job != 0
+        && !(leave_ready(tx, &head, err) && park(tx, &head, PHASE_BLOCKED, 0, err)))
+        return false;
+    return enter_ready(tx, w, err);
+}
+
+bool place_queue(struct tx *tx, const struct waiting *w, pawl_time due_at, enum job_phase *phase,
+                 struct pawl_error *err)
+{
+    if (due_at > tx->now) {
+        *phase = PHASE_DELAYED;
+        return park(tx, w, PHASE_DELAYED, due_at, err);
+    }
+    if (w->serial_key.n)
+        return enter_key(tx, w, phase, err);
+    *phase = PHASE_READY;
+    return enter_ready(tx, w, err);
+}
+
+bool place_park(struct tx *tx, const struct waiting *w, enum job_phase phase, pawl_time due_at,
+                struct pawl_error *err)
+{
+    assert(phase == PHASE_HELD || phase == PHASE_BACKOFF);
+    return park(tx, w, phase, due_at, err);
+}
+
+bool place_leave(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    struct waiting w = waiting_of(job);
+    if (job->phase != PHASE_READY)
+        return sql_run(tx, Q_PARKED_DELETE, err, INT(w.job));
+    return leave_ready(tx, &w, err) && place_next_of_key(tx, w.org, w.serial_key, err);
+}
+
+bool place_next_of_key(struct tx *tx, int64_t org, struct str serial_key, struct pawl_error *err)
+{
+    if (serial_key.n == 0)
+        return true;
+    struct waiting next = { .org = org, .serial_key = serial_key };
+    {
+        SCOPED(rows) struct rows rows = {0};
+        if (!sql_ask(tx, &rows, Q_PARKED_SERIAL_HEAD, err, INT(org), TEXT(serial_key)))
+            return false;
+        if (!rows_next(&rows))
+            return rows_ok(&rows, err);
+        next.job = row_int(&rows);
+        next.queue = row_int(&rows);
+        next.type = row_int(&rows);
+        next.rank = row_int(&rows);
+        next.attempt = row_int(&rows);
+    }
+    return sql_run(tx, Q_PARKED_DELETE, err, INT(next.job)) && enter_ready(tx, &next, err);
+}

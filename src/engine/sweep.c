@@ -1,0 +1,108 @@
+// Each kind of work: find the rows by an index on time, then do each with the engine's own
+// operation.
+#include "engine/sweep.h"
+
+#include "engine/job.h"
+
+static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
+                    struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, query, err, INT(tx->now), INT((int64_t)limit))
+        && rows_keys(&rows, keys, err);
+}
+
+// An expired lease whose run is past its deadline was cut short by it: see lease_end.
+static bool expire(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
+{
+    struct execution e;
+    if (!execution_load_row(tx, key, &e, err))
+        return false;
+    if (e.status == EXECUTION_COMMITTED) {
+        swept->finished++;
+        return execution_reconcile(tx, &e, err);
+    }
+    if (e.status == EXECUTION_IN_PROGRESS && tx->now >= e.deadline_at) {
+        swept->timed_out++;
+        return execution_end(tx, &e, END_TIMEOUT,
+                             &(struct work_error){ .class = ERROR_TIMEOUT,
+                                                   .message = S("the run passed its deadline") },
+                             err);
+    }
+    swept->expired++;
+    return execution_end(tx, &e, END_LEASE_EXPIRED,
+                         &(struct work_error){ .class = ERROR_CRASH,
+                                               .message = S("its worker fell silent") },
+                         err);
+}
+
+static bool become_due(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
+{
+    swept->due++;
+    return job_due(tx, key, err);
+}
+
+// A job that has run, or runs, or ended, is not waiting for its first claim any more.
+static bool give_up(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
+{
+    struct job job;
+    if (!sql_run(tx, Q_WAIT_LIMIT_DELETE, err, INT(key)) || !job_load_row(tx, key, &job, err))
+        return false;
+    if (job.state != JOB_QUEUED || job.attempt > 0)
+        return true;
+    swept->gave_up++;
+    return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
+                           S("it waited longer than its max_wait"), err);
+}
+
+static const struct {
+    enum query find;
+    bool (*act)(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err);
+    enum query next;
+} chores[] = {
+    { Q_EXECUTION_EXPIRED, expire, Q_EXECUTION_NEXT_EXPIRY },
+    { Q_WAIT_LIMIT_DUE, give_up, Q_WAIT_LIMIT_NEXT },
+    { Q_PARKED_DUE, become_due, Q_PARKED_NEXT_DUE },
+};
+
+static bool next_time(struct rows *rows, pawl_time *next, struct pawl_error *err)
+{
+    pawl_time time = 0;
+    if (!rows_number(rows, &time, err))
+        return false;
+    if (time && (!*next || time < *next))
+        *next = time;
+    return true;
+}
+
+static bool next_chore(struct tx *tx, enum query query, pawl_time *next, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask_plain(tx, &rows, query, err) && next_time(&rows, next, err);
+}
+
+// A commit phase that backs off is not swept but claimed; whoever claims wants to wake up for it.
+static bool next_finish(struct tx *tx, pawl_time *next, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_EXECUTION_NEXT_FINISH, err, INT(tx->now))
+        && next_time(&rows, next, err);
+}
+
+bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err)
+{
+    *swept = (struct swept){0};
+    for (size_t i = 0; i < countof(chores); i++) {
+        struct keys keys;
+        if (!keys_of(tx, chores[i].find, limit, &keys, err))
+            return false;
+        for (size_t k = 0; k < keys.count; k++)
+            if (!chores[i].act(tx, keys.at[k], swept, err))
+                return false;
+        swept->more = swept->more || keys.count == limit;
+    }
+    for (size_t i = 0; i < countof(chores); i++)
+        if (!next_chore(tx, chores[i].next, &swept->next, err))
+            return false;
+    return next_finish(tx, &swept->next, err);
+}

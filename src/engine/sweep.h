@@ -1,0 +1,48 @@
+// The sweep: what time does to jobs. And the boot: what a process owes to the one before it.
+//
+// Both are bounded: they take at most `limit` rows of each kind in one transaction and say whether
+// there is more, so that they never hold the write lock for long.
+#pragma once
+
+#include "engine/execution.h"
+
+struct swept {
+    size_t expired;    // leases that ran out
+    size_t timed_out;  // runs past their deadline
+    size_t finished;   // committed, and now done or free to be finished
+    size_t due;        // retries and delayed jobs whose time has come
+    size_t gave_up;    // waited longer than their max_wait
+    bool more;         // the limit was reached: sweep again
+    pawl_time next;    // when there will be something to sweep or to finish; 0: nothing is known
+};
+
+CHECKED bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err);
+
+// ----- boot
+
+#define ALIVE_US SECONDS(10)
+
+struct instance {
+    struct str name;     // stable across restarts
+    struct str boot_id;  // random at each start
+};
+
+// Takes the instance for this boot. PAWL_CONFLICT when another process of the same name lives,
+// unless the caller knows that it is dead (`prior_is_dead`).
+CHECKED bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
+                            struct pawl_error *err);
+CHECKED bool instance_alive(struct tx *tx, const struct instance *instance,
+                            struct pawl_error *err);
+CHECKED bool instance_leave(struct tx *tx, const struct instance *instance,
+                            struct pawl_error *err);
+
+struct recovered {
+    size_t ended;     // runs of an earlier boot, given their verdict
+    size_t finished;  // committed runs of an earlier boot, finished
+    bool more;
+};
+
+// Ends the runs of earlier boots of this instance with PROCESS_TERMINATED and their policy's
+// `on_crash` (RUN-5). Runs of other and unknown instances wait for their leases.
+CHECKED bool boot_recover(struct tx *tx, const struct instance *instance, size_t limit,
+                          struct recovered *recovered, struct pawl_error *err);

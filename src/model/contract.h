@@ -1,0 +1,87 @@
+// The contract of a job: what a caller must and may say, checked whole before anything is stored.
+//
+// A job that breaks it is refused with every problem named (OPS-1). What the caller leaves out is
+// filled from the caller's identity, so that a stored job always has every field.
+#pragma once
+
+#include "base/id.h"
+#include "base/json.h"
+#include "model/policy.h"
+
+enum actor_type { ACTOR_USER, ACTOR_SYSTEM, ACTOR_API_KEY, ACTOR_TYPES };
+
+const char *actor_type_name(enum actor_type type);
+bool actor_type_parse(struct str name, enum actor_type *type);
+
+// Who asks: taken from the key and headers of a request, or from the process itself. Never from
+// the body: a caller cannot speak for another org.
+struct caller {
+    struct str org_id;
+    enum actor_type actor_type;
+    struct str actor_id;
+    struct str request_id;
+    struct str correlation_id;
+};
+
+#define DEFAULT_ORG S("00000000-0000-7000-8000-000000000000")
+#define DEADLETTER_QUEUE S("q:deadletter")
+
+enum contract_limits {
+    PAYLOAD_BYTES_MAX = 1 << 20,
+    NAME_BYTES_MAX = 128,     // job types, queues, policies
+    KEY_BYTES_MAX = 256,      // keys and ids
+    KEY_SUFFIX_BYTES_MAX = 24,  // what a retry adds to a key: `#12`
+    PRIORITY_MIN = -100,
+    PRIORITY_MAX = 100,
+};
+
+#define CLOCK_DRIFT_US SECONDS(60)
+
+// Everything about a job that never changes after it is stored. Empty text: not given.
+struct contract {
+    struct str job_type;
+    struct str org_id;
+    struct str project_id;
+    enum actor_type actor_type;
+    struct str actor_id;
+    struct str request_id;
+    struct str correlation_id;
+    struct str idempotency_key;  // empty: a unique one is made
+    struct str payload;          // a JSON object as text
+    pawl_time scheduled_for;     // 0: at once
+    struct str traceparent;
+    struct str queue;
+    int64_t priority;
+    struct str serial_key;
+    int64_t max_wait_us;         // 0: waits as long as it takes
+    struct str authorized_by;
+    struct policy policy;
+    struct id parent;            // the job this one was made from; {0}: none
+    struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`
+    bool hold;                   // `submit: false`: stays CREATED
+};
+
+// What the surroundings decide about a job of this type.
+struct contract_rules {
+    const struct caller *caller;
+    pawl_time now;
+    // The policy of this name, NULL when there is none. With an empty name: the policy of the type.
+    const struct policy *(*policy)(void *self, struct str name, struct str job_type);
+    void *self;
+    bool key_required;  // refuse a job without idempotency_key; `document` never needs one
+};
+
+// The rules of a bare store: the built-in policies, `default` when none is named.
+const struct policy *policy_builtin_or_default(void *self, struct str name, struct str job_type);
+
+// Reads a job object into `contract`. Each problem is added under its field, with `prefix` before
+// it (`jobs[3].`); true when there was none. Texts live in `problems->arena`.
+bool contract_read(const json_t *object, const struct contract_rules *rules, const char *prefix,
+                   struct contract *contract, struct problems *problems);
+
+// The same checks on a contract filled by C code.
+bool contract_check(const struct contract *contract, pawl_time now, const char *prefix,
+                    struct problems *problems);
+
+// Same key means same type, project, payload, serial key and time: the stable hash of these.
+struct str contract_hash(struct arena *arena, const struct contract *contract);

@@ -1,0 +1,89 @@
+// The mover and the checker of executions.
+#include "model/execution.h"
+
+#include "model/json_field.h"
+
+bool execution_move(struct execution *execution, enum execution_status to, struct pawl_error *err)
+{
+    if (!execution_status_may(execution->status, to)) {
+        char id[ID_TEXT + 1];
+        id_format(execution->id, id);
+        return fail(err, PAWL_CONFLICT, "execution %s is %s: it cannot become %s", id,
+                    execution_status_name(execution->status), execution_status_name(to));
+    }
+    execution->status = to;
+    return true;
+}
+
+struct tally tally_after(const struct tally *tally, enum end_reason reason,
+                         enum error_class class, bool retried)
+{
+    bool released = reason == END_RELEASED;
+    bool crashed = end_reason_crash(reason) || class == ERROR_CRASH;
+    return (struct tally){
+        .attempts_used = tally->attempts_used - (released ? 1 : 0),
+        .retry_count = tally->retry_count + (retried && !released ? 1 : 0),
+        .crash_count = crashed ? tally->crash_count + 1 : released ? tally->crash_count
+                                                                   : 0,
+    };
+}
+
+static bool in_order(pawl_time first, pawl_time second)
+{
+    return first == 0 || second == 0 || first <= second;
+}
+
+const char *execution_problem(const struct execution *e)
+{
+    bool started = e->status == EXECUTION_IN_PROGRESS || e->status == EXECUTION_COMMITTED
+        || e->status == EXECUTION_DONE;
+    bool committed = e->status == EXECUTION_COMMITTED || e->status == EXECUTION_DONE;
+
+    if (e->attempt < 1)
+        return "attempts count from 1";
+    if (e->leased_at == 0 || e->lease_expires_at == 0)
+        return "an execution has a lease";
+    if (started && e->started_at == 0)
+        return "it went past LEASED without a start time";
+    if (e->status == EXECUTION_LEASED && e->started_at != 0)
+        return "it has a start time and is still LEASED";
+    if (committed != (e->committed_at != 0))
+        return "a commit time belongs to COMMITTED and DONE and to nothing else";
+    if (execution_status_final(e->status) != (e->finished_at != 0))
+        return "an end time belongs to DONE and ABORTED and to nothing else";
+    if (execution_status_final(e->status) != (e->end_reason != END_NONE))
+        return "an end reason belongs to DONE and ABORTED and to nothing else";
+    if ((e->status == EXECUTION_DONE) != (e->end_reason == END_DONE))
+        return "the end reason `done` belongs to DONE and to nothing else";
+    if (!in_order(e->leased_at, e->started_at) || !in_order(e->started_at, e->committed_at)
+        || !in_order(e->committed_at, e->finished_at) || !in_order(e->leased_at, e->finished_at))
+        return "its times are out of order";
+    if (e->tally.attempts_used > e->attempt || e->tally.retry_count > e->attempt)
+        return "it counts more attempts than there were";
+    return NULL;
+}
+
+json_t *execution_json(struct arena *arena, const struct execution *e)
+{
+    json_t *error = json_null();
+    if (e->error_class != ERROR_NONE || e->error_message.n)
+        error = json_pack("{s:s, s:o, s:o}", "class", error_class_name(e->error_class), "message",
+                          json_text_or_null(e->error_message), "detail",
+                          json_text_or_null(e->error_detail));
+    const struct json_field fields[] = {
+        { "exec_id", json_text_or_null(id_text(arena, e->id)) },
+        { "job_id", json_text_or_null(id_text(arena, e->job)) },
+        { "attempt", json_integer(e->attempt) },
+        { "lease_owner", json_text_or_null(e->lease_owner) },
+        { "lease_expires_at", json_time_or_null(arena, e->lease_expires_at) },
+        { "status", json_string(execution_status_name(e->status)) },
+        { "leased_at", json_time_or_null(arena, e->leased_at) },
+        { "started_at", json_time_or_null(arena, e->started_at) },
+        { "committed_at", json_time_or_null(arena, e->committed_at) },
+        { "finished_at", json_time_or_null(arena, e->finished_at) },
+        { "end_reason", json_text_or_null(str_of(end_reason_name(e->end_reason))) },
+        { "error", error },
+        { "progress", json_progress_or_null(e->progress_percent, e->progress_message) },
+    };
+    return json_object_of(fields, countof(fields));
+}

@@ -1,0 +1,59 @@
+// Small helpers shared by everything in model/ that reads or writes a JSON object.
+#include "model/json_field.h"
+
+#include <string.h>
+
+#include "base/time_text.h"
+
+json_t *json_text_or_null(struct str text)
+{
+    return text.n ? json_stringn(text.s, text.n) : json_null();
+}
+
+json_t *json_time_or_null(struct arena *arena, pawl_time time)
+{
+    return time ? json_text_or_null(time_text(arena, time)) : json_null();
+}
+
+json_t *json_progress_or_null(int64_t percent, struct str message)
+{
+    if (percent < 0)
+        return json_null();
+    return json_pack("{s:I, s:o}", "percent", (json_int_t)percent, "message",
+                     json_text_or_null(message));
+}
+
+json_t *json_object_of(const struct json_field *fields, size_t count)
+{
+    json_t *object = json_object();
+    bool complete = true;
+    for (size_t i = 0; i < count; i++)
+        complete &= json_object_set_new(object, fields[i].name, fields[i].value) == 0;
+    if (complete)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static const char *skip_marks(const char *s)
+{
+    return s + strspn(s, "-_");
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool json_key_like(const char *a, const char *b)
+{
+    for (a = skip_marks(a), b = skip_marks(b); *a; a = skip_marks(a + 1), b = skip_marks(b + 1))
+        if (lower(*a) != lower(*b))
+            return false;
+    return *b == '\0';
+}
+
+json_t *json_iterable(const json_t *object)
+{
+    return (json_t *)(uintptr_t)object;
+}

@@ -1,0 +1,11 @@
+// Secrets in payloads are refused (OPS-10): a payload is stored, backed up and shown to operators.
+//
+// Two signs: a key whose name says so (`password`, `api_key`) with text in it, and text of a
+// well-known shape (a private key, a cloud or API key). A reference to a secret passes.
+#pragma once
+
+#include "base/json.h"
+
+// Adds a problem under the path of every secret in `value`, which itself is called `path`:
+// `payload.smtp.password`. True when there was none. Never repeats the text.
+bool secret_none(const json_t *value, const char *path, struct problems *problems);

@@ -1,0 +1,75 @@
+// Loops over bytes: no locale, no regular expressions.
+
+#include "model/text_rule.h"
+
+#include <string.h>
+
+#include "base/id.h"
+
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool text_is_name(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!is_alnum(text.s[i]) && !memchr("._:-", text.s[i], 4))
+            return false;
+    return text.n > 0;
+}
+
+bool text_is_type(struct str text)
+{
+    return text_is_name(text) && is_alnum(text.s[0]);
+}
+
+// Control characters are U+0000 to U+001F and U+007F to U+009F.
+bool text_is_key(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.s[i];
+        bool c1 = c == 0xc2 && i + 1 < text.n && (unsigned char)text.s[i + 1] < 0xa0;
+        if (c < 0x20 || c == 0x7f || c1)
+            return false;
+    }
+    return text.n > 0 && utf8_valid(text);
+}
+
+bool text_is_uuid(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (text.s[i] >= 'A' && text.s[i] <= 'F')
+            return false;
+    return uuid_valid(text);
+}
+
+static bool is_hex(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] == '\0' || !strchr("0123456789abcdef", s[i]))
+            return false;
+    return true;
+}
+
+static bool is_zero(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] != '0')
+            return false;
+    return true;
+}
+
+// version-trace-parent-flags: `00-<32 hex>-<16 hex>-<2 hex>`. Version ff does not exist; one after
+// 00 may carry more behind another dash.
+bool text_is_traceparent(struct str text)
+{
+    const char *s = text.s;
+    if (text.n < 55 || s[2] != '-' || s[35] != '-' || s[52] != '-')
+        return false;
+    if (!is_hex(s, 2) || !is_hex(s + 3, 32) || !is_hex(s + 36, 16) || !is_hex(s + 53, 2))
+        return false;
+    if (is_zero(s + 3, 32) || is_zero(s + 36, 16) || memcmp(s, "ff", 2) == 0)
+        return false;
+    return text.n == 55 || (!is_zero(s, 2) && s[55] == '-' && text_is_key(text));
+}

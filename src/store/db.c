@@ -1,0 +1,221 @@
+// The port's own half: transactions, rows and the rules every driver shares.
+#include "store/db.h"
+
+#include <assert.h>
+
+#include "base/list.h"
+#include "store/driver.h"
+#include "store/names.h"
+
+// SQLite would take these two for a store in memory, which is gone with the process.
+static bool names_a_file(struct str url)
+{
+    return str_starts(url, S("sqlite:")) && !str_eq(url, S("sqlite:"))
+        && !str_eq(url, S("sqlite::memory:"));
+}
+
+bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
+{
+    *db = NULL;
+    if (!names_a_file(options->url))
+        return fail(err, PAWL_USAGE, "store %.*s: this build knows stores of the form sqlite:FILE",
+                    STR(options->url));
+    if (!sqlite_open(db, options, err))
+        return false;
+    (*db)->names = names_new();
+    if ((*db)->names && (options->any_version || migrate(*db, options->read_only, err))) {
+        (*db)->has_schema = !options->any_version;
+        return true;
+    }
+    bool no_memory = !(*db)->names;
+    db_close(*db);
+    *db = NULL;
+    return no_memory ? fail(err, PAWL_NO_MEMORY, "no memory to open the store") : false;
+}
+
+void db_close(struct db *db)
+{
+    if (!db)
+        return;
+    names_free(db->names);
+    db->driver->close(db);
+}
+
+const struct world *db_world(const struct db *db)
+{
+    return db->world;
+}
+
+int64_t db_wal_bytes(const struct db *db)
+{
+    return db->driver->wal_bytes(db);
+}
+
+static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err) && rows_number(&rows, newest, err);
+}
+
+// The calendar's time, but not before `newest` nor before what this connection said last. Were it
+// to stand still then, no lease would expire and no retry come due for as long as the step was.
+static pawl_time store_time(struct db *db, pawl_time newest)
+{
+    pawl_time now = world_wall(db->world);
+    int64_t monotonic = world_monotonic(db->world), elapsed = monotonic - db->last_monotonic;
+    pawl_time floor = db->last_now ? db->last_now + elapsed / 2 : 0;
+    if (floor < newest)
+        floor = newest;
+    if (now < floor)
+        now = floor;
+    db->last_now = now;
+    db->last_monotonic = monotonic - elapsed % 2;  // half a microsecond is not lost but kept
+    return now;
+}
+
+bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
+              struct pawl_error *err)
+{
+    *tx = (struct tx){ .db = db, .arena = arena };
+    if (db->broken)
+        return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
+                    "unknown");
+    if (!db->driver->begin(db, mode, err))
+        return false;
+    tx->open = true;
+    pawl_time newest = 0;
+    if (mode == TX_WRITE && db->has_schema && !newest_time(tx, &newest, err)) {
+        tx_end(tx);
+        return false;
+    }
+    tx->now = store_time(db, newest);
+    return true;
+}
+
+bool tx_commit(struct tx *tx, struct pawl_error *err)
+{
+    assert(tx->open);
+    if (tx->arena->failed)
+        return fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
+    struct pawl_error unseen;
+    struct pawl_error *why = err ? err : &unseen;
+    if (!tx->db->driver->commit(tx->db, why)) {
+        tx->db->broken = why->code == PAWL_IN_DOUBT;
+        return false;
+    }
+    tx->open = false;
+    return true;
+}
+
+void tx_end(struct tx *tx)
+{
+    if (!tx->open)
+        return;
+    tx->open = false;
+    tx->db->driver->rollback(tx->db);
+    names_forget(tx->db->names);  // a name interned by this transaction does not exist
+}
+
+bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
+{
+    assert(tx->open);
+    return tx->db->driver->execute(tx->db, sql, err);
+}
+
+bool tx_mark(struct tx *tx, struct pawl_error *err)
+{
+    return tx_execute(tx, "SAVEPOINT part", err);
+}
+
+bool tx_keep(struct tx *tx, struct pawl_error *err)
+{
+    return tx_execute(tx, "RELEASE part", err);
+}
+
+bool tx_take_back(struct tx *tx, struct pawl_error *err)
+{
+    names_forget(tx->db->names);
+    return tx_execute(tx, "ROLLBACK TO part; RELEASE part", err);
+}
+
+bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct value *values,
+            size_t count, struct pawl_error *err)
+{
+    assert(tx->open && !rows->statement);
+    assert(count == (size_t)queries[query].arguments);
+    *rows = (struct rows){ .tx = tx };
+    return tx->db->driver->start(tx->db, query, values, count, &rows->statement, err);
+}
+
+bool rows_next(struct rows *rows)
+{
+    bool row = false;
+    rows->column = 0;
+    if (rows->failed)
+        return false;
+    rows->failed = !rows->tx->db->driver->next(rows->tx->db, rows->statement, &row, &rows->error);
+    return row && !rows->failed;
+}
+
+bool rows_ok(const struct rows *rows, struct pawl_error *err)
+{
+    if (rows->failed && err)
+        *err = rows->error;
+    return !rows->failed;
+}
+
+void rows_end(struct rows *rows)
+{
+    if (rows->statement)
+        rows->tx->db->driver->finish(rows->statement);
+    rows->statement = NULL;
+}
+
+bool db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
+            int64_t *changed, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!db_ask(tx, &rows, query, values, count, err))
+        return false;
+    while (rows_next(&rows)) {}
+    if (!rows_ok(&rows, err))
+        return false;
+    if (changed)
+        *changed = tx->db->driver->changed(tx->db);
+    return true;
+}
+
+bool rows_keys(struct rows *rows, struct keys *keys, struct pawl_error *err)
+{
+    struct list list = list_of(rows->tx->arena, sizeof(int64_t));
+    while (rows_next(rows)) {
+        int64_t *key = list_add(&list);
+        if (!key)
+            return fail(err, PAWL_NO_MEMORY, "no memory for the rows of an answer");
+        *key = row_int(rows);
+    }
+    *keys = (struct keys){ list.items, list.count };
+    return rows_ok(rows, err);
+}
+
+bool rows_number(struct rows *rows, int64_t *number, struct pawl_error *err)
+{
+    *number = rows_next(rows) ? row_int(rows) : 0;
+    return rows_ok(rows, err);
+}
+
+int64_t row_int(struct rows *rows)
+{
+    return rows->tx->db->driver->column_int(rows->statement, rows->column++);
+}
+
+struct str row_text(struct rows *rows)
+{
+    struct str text = rows->tx->db->driver->column_text(rows->statement, rows->column++);
+    return str_dup(rows->tx->arena, text);
+}
+
+bool row_is_null(struct rows *rows)
+{
+    return rows->tx->db->driver->column_null(rows->statement, rows->column);
+}

@@ -1,0 +1,133 @@
+// The store's port: transactions and named statements, the same for every database.
+//
+// The port is the statement, not the operation: every operation of the engine is written once, over
+// this page, and a driver knows nothing of jobs. A `struct db` is one connection with one owner.
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/world.h"
+#include "store/query.h"
+
+struct caller;
+struct db;
+
+struct db_options {
+    struct str url;             // `sqlite:path`
+    const struct world *world;  // NULL: the real one
+    bool read_only;             // a reader: never writes, never checkpoints, sees a snapshot
+    bool must_exist;            // refuse to create a new store
+    bool any_version;           // take its schema as it is: for looking at schema_version only
+    int64_t busy_us;            // how long to wait for another process; 0: ten seconds
+    int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
+};
+
+// Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
+// store that is newer than this program.
+CHECKED bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err);
+void db_close(struct db *db);  // NULL is fine
+const struct world *db_world(const struct db *db);
+int64_t db_wal_bytes(const struct db *db);
+
+CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
+int schema_version_known(void);  // the newest this program can make
+
+// One transaction. `now` is read once and is the only time its operations know. It never goes back,
+// whoever wrote last: when the calendar has been set back, the store's time goes on from the latest
+// time it holds, at half speed until the calendar has caught up. What is read lives in `arena`.
+struct tx {
+    struct db *db;
+    struct arena *arena;
+    pawl_time now;
+    const struct caller *caller;  // in whose name the current operation runs
+    int64_t last_id[2];           // newest job and execution; see id_make
+    bool open;
+};
+
+enum tx_mode { TX_READ, TX_WRITE };
+
+// TX_WRITE takes the one write lock at once, across processes (RUN-4); PAWL_BUSY when it cannot be
+// had in time, PAWL_FULL when the log has reached its maximum.
+CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
+                      struct pawl_error *err);
+
+// On true everything is on disk. On false nothing is, except with PAWL_IN_DOUBT: the outcome is
+// unknown, the connection refuses all further work and must be opened again to look.
+CHECKED bool tx_commit(struct tx *tx, struct pawl_error *err);
+void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx)
+
+// A part of a transaction that can be taken back alone. Not for hot paths.
+CHECKED bool tx_mark(struct tx *tx, struct pawl_error *err);
+CHECKED bool tx_keep(struct tx *tx, struct pawl_error *err);
+CHECKED bool tx_take_back(struct tx *tx, struct pawl_error *err);
+
+// A value for a statement.
+struct value {
+    enum { VALUE_NONE, VALUE_INT, VALUE_TEXT } kind;
+    int64_t number;
+    struct str text;
+};
+#define INT(n) ((struct value){ .kind = VALUE_INT, .number = (n) })
+#define TEXT(t) ((struct value){ .kind = VALUE_TEXT, .text = (t) })
+#define NONE ((struct value){ .kind = VALUE_NONE })
+// Zero and the empty text stand for "not given" in our structs and for NULL in the store.
+static inline struct value INT_OR_NONE(int64_t n) {
+    return n ? INT(n) : NONE;
+} static inline struct value TEXT_OR_NONE(struct str t) {
+    return t.n ? TEXT(t) : NONE;
+}
+
+#define VALUES(...) ((const struct value[]){ __VA_ARGS__ })
+#define VALUE_COUNT(...) (sizeof(VALUES(__VA_ARGS__)) / sizeof(struct value))
+
+// Runs a statement that answers no rows: sql_run(tx, Q_NAME, err, INT(1), TEXT(key)).
+#define sql_run(tx, query, err, ...) \
+    db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), NULL, (err))
+// The same, and says how many rows it changed.
+#define sql_run_counting(tx, query, changed, err, ...) \
+    db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (changed), (err))
+CHECKED bool
+db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
+       int64_t *changed, struct pawl_error *err);
+
+// Rows of an answer:
+//     SCOPED(rows) struct rows rows = {0};
+//     if (!sql_ask(tx, &rows, Q_NAME, err, INT(1)))
+//         return false;
+//     while (rows_next(&rows))
+//         use(row_int(&rows), row_text(&rows));    // columns in their order
+//     return rows_ok(&rows, err);
+struct rows {
+    struct tx *tx;
+    void *statement;
+    int column;
+    bool failed;
+    struct pawl_error error;
+};
+
+#define sql_ask(tx, rows, query, err, ...) \
+    db_ask((tx), (rows), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))
+#define sql_ask_plain(tx, rows, query, err) db_ask((tx), (rows), (query), NULL, 0, (err))
+CHECKED bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct value *values,
+                    size_t count, struct pawl_error *err);
+bool rows_next(struct rows *rows);
+CHECKED bool rows_ok(const struct rows *rows, struct pawl_error *err);
+void rows_end(struct rows *rows);
+
+// The next column of the row: NULL reads as 0 and as the empty text. Texts live in the arena.
+int64_t row_int(struct rows *rows);
+struct str row_text(struct rows *rows);
+bool row_is_null(struct rows *rows);  // looks, does not go on to the next column
+
+// The whole answer of a statement with one column of numbers.
+struct keys {
+    int64_t *at;
+    size_t count;
+};
+CHECKED bool rows_keys(struct rows *rows, struct keys *keys, struct pawl_error *err);
+
+// The one number of an answer; 0 when there is no row.
+CHECKED bool rows_number(struct rows *rows, int64_t *number, struct pawl_error *err);
+
+// SQL of the application's own, inside the transaction; and of migrations.
+CHECKED bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err);

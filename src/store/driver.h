@@ -1,0 +1,34 @@
+// What a database driver provides to db.c. Nothing above the store sees this.
+#pragma once
+
+#include "store/db.h"
+
+struct db_driver {
+    bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
+    bool (*commit)(struct db *db, struct pawl_error *err);
+    void (*rollback)(struct db *db);
+    bool (*execute)(struct db *db, const char *sql, struct pawl_error *err);
+    bool (*start)(struct db *db, enum query query, const struct value *values, size_t count,
+                  void **statement, struct pawl_error *err);
+    bool (*next)(struct db *db, void *statement, bool *row, struct pawl_error *err);
+    void (*finish)(void *statement);
+    int64_t (*changed)(struct db *db);
+    int64_t (*column_int)(void *statement, int column);
+    struct str (*column_text)(void *statement, int column);  // until the next row
+    bool (*column_null)(void *statement, int column);
+    int64_t (*wal_bytes)(const struct db *db);
+    void (*close)(struct db *db);
+};
+
+struct db {
+    const struct db_driver *driver;
+    const struct world *world;
+    pawl_time last_now;       // of the last transaction ...
+    int64_t last_monotonic;   // ... and when that was; see tx_begin
+    bool has_schema;
+    bool broken;  // a commit is in doubt: only closing is left
+    struct names *names;  // interned names this connection has seen; see names.h
+};
+
+bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
+bool migrate(struct db *db, bool read_only, struct pawl_error *err);

@@ -1,0 +1,92 @@
+// Forward-only migrations: each runs once, in order, all in one transaction under the write lock.
+#include "store/driver.h"
+
+static int newest(void)
+{
+    int version = 0;
+    for (const struct migration_row *row = migrations; row->version; row++)
+        version = row->version;
+    return version;
+}
+
+// Version 0 is a store in which nothing was ever migrated.
+static bool version_of(struct tx *tx, int64_t *version, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows tables = {0};
+    *version = 0;
+    if (!sql_ask_plain(tx, &tables, Q_MIGRATION_TABLE, err))
+        return false;
+    if (!rows_next(&tables))
+        return rows_ok(&tables, err);
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask_plain(tx, &rows, Q_MIGRATION_NEWEST, err))
+        return false;
+    if (rows_next(&rows))
+        *version = row_int(&rows);
+    return rows_ok(&rows, err);
+}
+
+static bool not_newer(int64_t version, struct pawl_error *err)
+{
+    if (version <= newest())
+        return true;
+    return fail(err, PAWL_STORE, "the store has schema version %lld and this pawl knows %d: use a "
+                                 "newer pawl",
+                (long long)version, newest());
+}
+
+// The secret that keys the hashes of idempotency keys is made with the store and never changes.
+static bool make_secret(struct tx *tx, struct pawl_error *err)
+{
+    const struct world *world = tx->db->world;
+    struct str hex = str_format(tx->arena, "%016llx%016llx",
+                                (unsigned long long)world_random(world),
+                                (unsigned long long)world_random(world));
+    return sql_run(tx, Q_STORE_INSERT, err, TEXT(hex), INT(tx->now));
+}
+
+static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
+{
+    if (version == 0
+        && !tx_execute(tx, "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY,"
+                           " name TEXT NOT NULL, applied_at INTEGER NOT NULL)",
+                       err))
+        return false;
+    for (const struct migration_row *row = migrations; row->version; row++)
+        if (row->version > version
+            && !(tx_execute(tx, row->sqlite, err)
+                 && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version), TEXT(str_of(row->name)),
+                            INT(tx->now))))
+            return false;
+    return version > 0 || make_secret(tx, err);
+}
+
+bool schema_version(struct db *db, int64_t *version, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    return tx_begin(db, TX_READ, &arena, &tx, err) && version_of(&tx, version, err);
+}
+
+int schema_version_known(void)
+{
+    return newest();
+}
+
+bool migrate(struct db *db, bool read_only, struct pawl_error *err)
+{
+    int64_t version = 0;
+    if (!schema_version(db, &version, err) || !not_newer(version, err))
+        return false;
+    if (version == newest())
+        return true;
+    if (read_only)
+        return fail(err, PAWL_STORE, "the store has schema version %lld and needs %d: run "
+                                     "`pawl migrate`",
+                    (long long)version, newest());
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    // Another process may have migrated since: look again under the lock.
+    return tx_begin(db, TX_WRITE, &arena, &tx, err) && version_of(&tx, &version, err)
+        && not_newer(version, err) && apply_from(&tx, version, err) && tx_commit(&tx, err);
+}

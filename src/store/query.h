@@ -1,0 +1,22 @@
+// The named queries and migrations of sql/, as tables made at build time by tools/embed_sql.py.
+#pragma once
+
+#include "queries.gen.h"
+
+struct query_row {
+    const char *name;
+    int arguments;
+    const char *moves;      // `execution LEASED -> IN_PROGRESS; job …`: checked by the state tables
+    const char *scans;      // why it may read a whole table; empty: it may not
+    const char *invariant;  // a row answered is a violation of this sentence
+    const char *sqlite;
+};
+
+struct migration_row {
+    int version;
+    const char *name;
+    const char *sqlite;
+};
+
+extern const struct query_row queries[QUERIES];
+extern const struct migration_row migrations[];  // ends with version 0

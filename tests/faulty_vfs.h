@@ -1,0 +1,16 @@
+// SQLite's default file system with a counter and a switch: how often is the log really synced, and
+// what if the disk says no.
+#pragma once
+
+#include <stdbool.h>
+
+struct faulty_vfs {
+    int syncs;        // of any file
+    bool fail_syncs;  // every sync fails with an I/O error
+    bool full;        // every write finds the disk full
+};
+
+extern struct faulty_vfs faulty_vfs;
+
+void faulty_vfs_install(void);  // stores opened from now on go through it
+void faulty_vfs_remove(void);

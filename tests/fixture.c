@@ -1,0 +1,295 @@
+// The store lives in a temporary directory; a second connection, which is not the engine's, looks
+// at it from outside.
+#include "fixture.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+static const struct caller tester = {
+    .org_id = { "00000000-0000-7000-8000-000000000000", 36 },
+    .actor_type = ACTOR_USER,
+    .actor_id = { "tester", 6 },
+    .request_id = { "request-1", 9 },
+    .correlation_id = { "correlation-1", 13 },
+};
+
+static struct db *open_db(struct box *box, bool read_only)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    struct db_options options = {
+        .url = box->url,
+        .world = &box->world.world,
+        .read_only = read_only,
+    };
+    MUST(db_open(&db, &options, &err));
+    return db;
+}
+
+void box_open(struct box *box)
+{
+    *box = (struct box){ .caller = tester };
+    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(box->directory, sizeof box->directory, "%s/pawl-test-XXXXXX", memory);
+    EXPECT(mkdtemp(box->directory) != NULL);
+    virtual_world_init(&box->world, SECONDS(1800000000), 42);
+    box->url = str_format(test_arena(), "sqlite:%s/pawl.db", box->directory);
+    box->db = open_db(box, false);
+}
+
+static void remove_files(struct box *box)
+{
+    static const char *const names[] = { "pawl.db", "pawl.db-wal", "pawl.db-shm", "pawl.db-lock" };
+    for (size_t i = 0; i < countof(names); i++)
+        unlink(str_cstr(test_arena(), str_format(test_arena(), "%s/%s", box->directory, names[i])));
+    rmdir(box->directory);
+}
+
+static void print_violation(void *self, const struct violation *violation)
+{
+    (void)self;
+    print_error("%s: job %.*s: %.*s\n", violation->invariant, STR(violation->job_id),
+                STR(violation->detail));
+}
+
+void box_close(struct box *box)
+{
+    struct pawl_error err = {0};
+    struct verified verified = {0};
+    if (!box->damaged) {
+        MUST(verify(box->db, &(struct verify_options){ .found = print_violation }, &verified,
+                    &err));
+        EXPECT_INT(verified.violations, 0);
+    }
+    db_close(box->db);
+    remove_files(box);
+}
+
+void box_reopen(struct box *box)
+{
+    db_close(box->db);
+    box->db = open_db(box, false);
+}
+
+struct db *box_second(struct box *box, bool read_only)
+{
+    return open_db(box, read_only);
+}
+
+void box_begin(struct box *box, struct tx *tx)
+{
+    struct pawl_error err = {0};
+    MUST(tx_begin(box->db, TX_WRITE, test_arena(), tx, &err));
+    tx->caller = &box->caller;
+}
+
+void box_commit(struct tx *tx)
+{
+    struct pawl_error err = {0};
+    MUST(tx_commit(tx, &err));
+}
+
+static sqlite3 *outside(struct box *box)
+{
+    sqlite3 *connection = NULL;
+    EXPECT(sqlite3_open(box->url.s + 7, &connection) == SQLITE_OK);
+    sqlite3_busy_timeout(connection, 5000);
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    return connection;
+}
+
+static void add_row(struct buf *all, sqlite3_stmt *row)
+{
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        const char *text = (const char *)sqlite3_column_text(row, i);
+        buf_addf(all, "%s|", text ? text : "-");
+    }
+    buf_add_char(all, '\n');
+}
+
+static void add_table(sqlite3 *connection, struct buf *all, const char *table)
+{
+    char sql[128];
+    sqlite3_stmt *rows = NULL;
+    snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1", table);
+    EXPECT(sqlite3_prepare_v2(connection, sql, -1, &rows, NULL) == SQLITE_OK);
+    buf_addf(all, "== %s\n", table);
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        add_row(all, rows);
+    sqlite3_finalize(rows);
+}
+
+struct str box_contents(struct box *box)
+{
+    struct buf all = buf_new(test_arena(), (size_t)64 << 20);
+    sqlite3 *connection = outside(box);
+    sqlite3_stmt *tables = NULL;
+    EXPECT(sqlite3_prepare_v2(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                                          " AND name NOT LIKE 'sqlite_%' ORDER BY name",
+                              -1, &tables, NULL)
+           == SQLITE_OK);
+    while (sqlite3_step(tables) == SQLITE_ROW)
+        add_table(connection, &all, (const char *)sqlite3_column_text(tables, 0));
+    sqlite3_finalize(tables);
+    sqlite3_close(connection);
+    EXPECT(!all.full);
+    return hash_name(test_arena(), buf_str(&all));
+}
+
+int64_t box_number(struct box *box, const char *sql)
+{
+    sqlite3 *connection = outside(box);
+    sqlite3_stmt *row = NULL;
+    if (sqlite3_prepare_v2(connection, sql, -1, &row, NULL) != SQLITE_OK)
+        print_error("%s: %s\n", sql, sqlite3_errmsg(connection));
+    int64_t number = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
+    sqlite3_finalize(row);
+    sqlite3_close(connection);
+    return number;
+}
+
+void box_sql(struct box *box, const char *sql)
+{
+    sqlite3 *connection = outside(box);
+    char *message = NULL;
+    if (sqlite3_exec(connection, sql, NULL, NULL, &message) != SQLITE_OK)
+        print_error("%s: %s\n", sql, message);
+    EXPECT(message == NULL);
+    sqlite3_close(connection);
+}
+
+void pass(struct box *box, int64_t microseconds)
+{
+    world_pass(&box->world, microseconds);
+}
+
+struct contract contract_with(struct box *box, const char *job_type, const char *policy)
+{
+    const struct policy *terms = policy_builtin(str_of(policy));
+    EXPECT(terms != NULL);
+    return (struct contract){
+        .job_type = str_of(job_type),
+        .org_id = box->caller.org_id,
+        .actor_type = box->caller.actor_type,
+        .actor_id = box->caller.actor_id,
+        .request_id = box->caller.request_id,
+        .correlation_id = box->caller.correlation_id,
+        .payload = S("{}"),
+        .queue = terms->queue,
+        .policy = *terms,
+    };
+}
+
+struct contract contract_for(struct box *box, const char *job_type)
+{
+    return contract_with(box, job_type, "default");
+}
+
+struct job must_add(struct box *box, const struct contract *contract)
+{
+    struct job job;
+    bool deduplicated = false;
+    OK(job_enqueue(tx, contract, &job, &deduplicated, err));
+    EXPECT(!deduplicated);
+    return job;
+}
+
+struct job must_enqueue(struct box *box, const char *job_type)
+{
+    struct contract contract = contract_for(box, job_type);
+    return must_add(box, &contract);
+}
+
+struct job must_load(struct box *box, struct id id)
+{
+    struct job job;
+    OK(job_load(tx, id, &job, err));
+    return job;
+}
+
+struct worker worker_named(const char *name)
+{
+    return (struct worker){ str_of(name), S("test"), S("boot-1") };
+}
+
+static size_t claim(struct box *box, const char *worker, size_t limit, bool start,
+                    struct claimed **claimed)
+{
+    const struct str queues[] = { S("q:critical"), S("q:default"), S("q:notifications"),
+                                  S("q:planning"), S("q:exports"), S("q:maintenance") };
+    struct claim wanted = {
+        .worker = worker_named(worker),
+        .queues = queues,
+        .queue_count = countof(queues),
+        .limit = limit,
+        .start = start,
+    };
+    size_t count = 0;
+    OK(execution_claim(tx, &wanted, claimed, &count, err));
+    return count;
+}
+
+size_t claim_some(struct box *box, const char *worker, size_t limit, struct claimed **claimed)
+{
+    return claim(box, worker, limit, false, claimed);
+}
+
+static struct lease claim_one(struct box *box, const char *worker, bool start)
+{
+    struct claimed *claimed = NULL;
+    struct worker who = worker_named(worker);
+    EXPECT_INT(claim(box, worker, 1, start, &claimed), 1);
+    return lease_of(&claimed[0].execution, &who);
+}
+
+struct lease must_claim(struct box *box, const char *worker)
+{
+    return claim_one(box, worker, false);
+}
+
+struct lease must_start(struct box *box, const char *worker)
+{
+    return claim_one(box, worker, true);
+}
+
+struct execution must_execution(struct box *box, struct id id)
+{
+    struct execution execution;
+    OK(execution_load(tx, id, &execution, err));
+    return execution;
+}
+
+void must_commit(struct box *box, const struct lease *lease)
+{
+    struct execution execution;
+    OK(execution_commit(tx, lease, &(struct commit){ .done = true }, &execution, err));
+}
+
+void must_fail(struct box *box, const struct lease *lease, enum error_class class)
+{
+    struct execution execution;
+    struct work_error error = { .class = class, .message = S("it did not work") };
+    OK(execution_fail(tx, lease, &error, &execution, err));
+}
+
+struct swept must_sweep(struct box *box)
+{
+    struct swept swept;
+    OK(sweep(tx, 1000, &swept, err));
+    return swept;
+}
+
+size_t events(struct box *box, struct id job, enum event event)
+{
+    struct audit_event *trail = NULL;
+    size_t count = 0, found = 0;
+    OK(events_of_job(tx, job.high, &trail, &count, err));
+    for (size_t i = 0; i < count; i++)
+        found += trail[i].event == event;
+    return found;
+}

@@ -1,0 +1,96 @@
+// The reply to a COMMIT is lost: `enqueue` and `import` open the store again and tell the truth.
+#include "fixture.h"
+
+#include "engine/job.h"
+#include "store/driver.h"
+
+// The way from a job object to the store, without the program around it.
+#include "cli/request.c"  // NOLINT(bugprone-suspicious-include)
+#include "cli/session.c"  // NOLINT(bugprone-suspicious-include)
+
+static const struct db_driver *real;
+
+// The disk has it, the answer does not arrive.
+static bool commit_and_lose_the_reply(struct db *db, struct pawl_error *err)
+{
+    expect_done(real->commit(db, err), err, PLACE("commit"));
+    return fail(err, PAWL_IN_DOUBT, "the reply was lost");
+}
+
+static bool lose_the_commit(struct db *db, struct pawl_error *err)
+{
+    real->rollback(db);
+    return fail(err, PAWL_IN_DOUBT, "the reply was lost");
+}
+
+// A session on the box's store whose next commit goes wrong in this way.
+static struct cli session_with(struct box *box, bool (*commit)(struct db *, struct pawl_error *))
+{
+    static struct db_driver broken;
+    struct pawl_error err = {0};
+    struct cli cli = { .world = &box->world.world, .caller = box->caller };
+    cli.given[OPTION_STORE] = true;
+    cli.value[OPTION_STORE] = box->url;
+    MUST(session_open(&cli, STORE_CREATE, &err));
+    real = cli.db->driver;
+    broken = *real;
+    broken.commit = commit;
+    cli.db->driver = &broken;
+    return cli;
+}
+
+static void expect_stored_once(struct box *box, struct cli *cli)
+{
+    struct answer answers[2] = {0};
+    struct pawl_error err = {0};
+    struct contract contracts[] = { contract_for(box, "a"), contract_for(box, "b") };
+    contracts[0].idempotency_key = S("a");
+    contracts[1].idempotency_key = S("b");
+    MUST(requests_store(cli, contracts, countof(contracts), test_arena(), answers, &err));
+    for (size_t i = 0; i < countof(answers); i++) {
+        EXPECT_INT(answers[i].error.code, PAWL_OK);
+        EXPECT(!answers[i].known);
+        EXPECT_INT(must_load(box, answers[i].job.id).state, JOB_QUEUED);
+    }
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);
+    session_close(cli);
+}
+
+TEST_EACH_DB(OPS_4_a_commit_whose_reply_was_lost_is_found_and_not_called_known)
+{
+    struct cli cli = session_with(box, commit_and_lose_the_reply);
+    expect_stored_once(box, &cli);
+}
+
+TEST_EACH_DB(OPS_4_a_commit_that_was_lost_is_made_again)
+{
+    struct cli cli = session_with(box, lose_the_commit);
+    expect_stored_once(box, &cli);
+}
+
+TEST_EACH_DB(OPS_4_a_job_from_before_is_still_called_known)
+{
+    struct contract contract = contract_for(box, "a");
+    contract.idempotency_key = S("a");
+    contract.request_id = S("an-earlier-request");
+    must_add(box, &contract);
+    struct answer answer = {0};
+    struct pawl_error err = {0};
+    struct cli cli = session_with(box, lose_the_commit);
+    contract.request_id = box->caller.request_id;
+    MUST(requests_store(&cli, &contract, 1, test_arena(), &answer, &err));
+    EXPECT(answer.known);
+    session_close(&cli);
+}
+
+TEST_EACH_DB(OPS_4_what_cannot_be_found_out_is_said_to_be_in_doubt)
+{
+    struct answer answer = {0};
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "a");
+    contract.idempotency_key = S("a");
+    struct cli cli = session_with(box, commit_and_lose_the_reply);
+    cli.value[OPTION_STORE] = str_format(test_arena(), "%.*s-gone", STR(box->url));
+    EXPECT_REFUSED(PAWL_IN_DOUBT, requests_store(&cli, &contract, 1, test_arena(), &answer, &err));
+    session_close(&cli);
+}

@@ -1,0 +1,42 @@
+// What the files of the reference model share with each other and with nobody else.
+#pragma once
+
+#include "reference.h"
+
+static inline struct ref_job *job_of(struct reference *r, const struct ref_execution *e)
+{
+    return &r->jobs[e->job];
+}
+
+static inline void tell(struct ref_job *job, enum event event)
+{
+    job->events[event]++;
+}
+
+static inline pawl_time max_of(pawl_time a, pawl_time b)
+{
+    return a > b ? a : b;
+}
+
+static inline pawl_time min_of(pawl_time a, pawl_time b)
+{
+    return a < b ? a : b;
+}
+
+static inline bool live(const struct ref_execution *e)
+{
+    return e->status == EXECUTION_LEASED || e->status == EXECUTION_IN_PROGRESS
+        || e->status == EXECUTION_COMMITTED;
+}
+
+static inline bool past_commit(const struct ref_execution *e)
+{
+    return e->status == EXECUTION_COMMITTED || e->status == EXECUTION_DONE;
+}
+
+// Ends an execution that did not commit; the verdict decides about its job.
+void ref_abort(struct reference *r, struct ref_execution *e, enum end_reason reason,
+               const struct work_error *error);
+
+// Its worker is gone: what was committed is finished, or waits for somebody to finish it.
+void ref_reconcile(struct reference *r, struct ref_execution *e);

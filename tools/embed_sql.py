@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Turns the SQL files into C: one enum value, one row and both dialects per named query.
+
+A query starts with `-- name: x` and ends at the next one. Notes right below the name:
+  -- moves: job QUEUED -> RUNNING    a move the statement makes; a test checks it by the state table
+  -- scans: why                      it may read a whole table; a test refuses that for all others
+  -- invariant: sentence             (verify.sql) a row answered is a violation of this sentence
+Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts with `--postgres:`
+for PostgreSQL only, and INTEGER is BIGINT there. Everything else is one text for both.
+"""
+import argparse
+import json
+import pathlib
+import re
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+MADE_BY = "// Made by tools/embed_sql.py from sql/. Do not edit."
+
+
+def dialect(text, name):
+    lines = []
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("--postgres:"):
+            if name == POSTGRES:
+                lines.append(stripped[len("--postgres:"):].strip())
+            continue
+        if stripped.endswith("--sqlite"):
+            if name == SQLITE:
+                lines.append(line[: line.rindex("--sqlite")].rstrip())
+            continue
+        line = re.sub(r"--.*", "", line).rstrip()
+        if line.strip():
+            lines.append(re.sub(r"\bINTEGER\b", "BIGINT", line) if name == POSTGRES else line)
+    return "\n".join(lines)
+
+
+def queries_of(path):
+    found, current = [], None
+    for line in path.read_text().splitlines():
+        note = re.match(r"-- (name|moves|scans|invariant): (.*)", line)
+        if note and note[1] == "name":
+            current = dict(name=note[2].strip(), body=[], moves=[], scans="", invariant="")
+            found.append(current)
+        elif note and current and not current["body"]:
+            key, value = note[1], note[2].strip()
+            current[key] = current[key] + [value] if key == "moves" else value
+        elif current is not None:
+            current["body"].append(line)
+    for query in found:
+        text = "\n".join(query.pop("body"))
+        query[SQLITE] = dialect(text, SQLITE).rstrip().rstrip(";")
+        query[POSTGRES] = dialect(text, POSTGRES).rstrip().rstrip(";")
+        query["arguments"] = max([int(n) for n in re.findall(r"\$(\d+)", query[SQLITE])] or [0])
+    names = [query["name"] for query in found]
+    assert len(names) == len(set(names)), f"{path}: a name stands twice"
+    return found
+
+
+def c_text(text):
+    lines = (json.dumps(line + "\n", ensure_ascii=False) for line in text.splitlines())
+    return "\n        ".join(lines)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--output-dir", type=pathlib.Path, required=True)
+    arguments.add_argument("files", nargs="+", type=pathlib.Path)
+    options = arguments.parse_args()
+    schema = sorted(f for f in options.files if f.parent.name == "schema")
+    queries = [q for f in options.files if f not in schema for q in queries_of(f)]
+
+    header = [MADE_BY, "#pragma once", "", "enum query {"]
+    header += [f"    Q_{q['name'].upper()}," for q in queries] + ["    QUERIES", "};", ""]
+
+    source = [MADE_BY, '#include "store/query.h"', ""]
+    source += ["const struct query_row queries[QUERIES] = {"]
+    for q in queries:
+        source += [f"    [Q_{q['name'].upper()}] = {{", f"        .name = {json.dumps(q['name'])},",
+                   f"        .arguments = {q['arguments']},",
+                   f"        .moves = {json.dumps('; '.join(q['moves']))},",
+                   f"        .scans = {json.dumps(q['scans'])},",
+                   f"        .invariant = {json.dumps(q['invariant'])},",
+                   f"        .sqlite =\n        {c_text(q[SQLITE])},", "    },"]
+    source += ["};", "", "const struct migration_row migrations[] = {"]
+    for path in schema:
+        version, name = path.stem.split("_", 1)
+        text = c_text(dialect(path.read_text(), SQLITE))
+        source += [f"    {{ {int(version)}, {json.dumps(name)},", f"        {text} }},"]
+    source += ["    { 0, 0, 0 },", "};", ""]
+
+    postgres = ["-- Every named query, prepared: PostgreSQL must accept the same file."]
+    for q in queries:
+        postgres += [f"PREPARE {q['name']} AS", q[POSTGRES] + ";", ""]
+
+    out = options.output_dir
+    (out / "queries.gen.h").write_text("\n".join(header))
+    (out / "queries.gen.c").write_text("\n".join(source))
+    (out / "queries.postgres.sql").write_text("\n".join(postgres))
+    tables = "\n".join(dialect(path.read_text(), POSTGRES) for path in schema)
+    (out / "schema.postgres.sql").write_text(tables + "\n")
+
+
+main()
