@@ -190,14 +190,16 @@ TEST(RUN_4_a_process_stopped_in_its_transaction_makes_others_busy_until_it_goes_
 {
     struct scratch scratch = scratch_open();
     struct process holder = puppet(&scratch, "A");
+    STARTS(process_ask(&holder, "enqueue a-0"), "ok");  // each has opened the store ...
     struct process waiter = process_start("puppet", scratch_store(&scratch), "B", "0", "300");
+    STARTS(process_ask(&waiter, "enqueue b-0"), "ok");  // ... before one of them is stopped
     HEARS(&holder, "hold", "holding");
     process_stop(&holder);
     HEARS(&waiter, "enqueue b-1", "busy -");
     process_wake(&holder);
     HEARS(&holder, "commit", "ok");
     STARTS(process_ask(&waiter, "enqueue b-1"), "ok");
-    EXPECT_INT(scratch_number(&scratch, "SELECT count(*) FROM jobs"), 1);
+    EXPECT_INT(scratch_number(&scratch, "SELECT count(*) FROM jobs"), 3);
     process_kill(&holder);
     process_kill(&waiter);
     scratch_close(&scratch);

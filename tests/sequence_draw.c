@@ -332,8 +332,10 @@ static void do_step(struct sequence *s)
     case 0: {
         bool done = step_get(&s->tx, &lease, step_names[name], &step, &s->err);
         answer(s, "step get", done, ref_step_get(&s->model, &lease));
+        if (!done)  // the lease may be of no job at all
+            break;
         const struct ref_step *model = &s->model.jobs[s->focus].steps[name];
-        if (done && (step.done != model->done || !str_eq(step.result, model->result)))
+        if (step.done != model->done || !str_eq(step.result, model->result))
             differ(s, "step get: another result");
         break;
     }
