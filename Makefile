@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CYCLES ?= 1000
 export DESTDIR
 
-.PHONY: all run test lint asan tsan check-tree torture-kill format install deps clean help
+.PHONY: all run test lint asan tsan check-tree bench torture-kill format install deps clean help
 
 all: ## builds build/pawl (installs missing packages first, as run and test do)
 	@tools/packages build
@@ -36,6 +36,11 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
 	@tools/check-tree
+
+bench: ## how fast the engine moves jobs; BENCH="jobs batch queued blocked" for other numbers
+	@tools/packages build
+	@tools/build build bench/engine
+	@build/bench/engine $(BENCH)
 
 torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
 	@tools/packages build test
