@@ -40,19 +40,6 @@ static int import(struct box *box, const char *lines, const char *complaints)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static const char *read_all(const char *path)
-{
-    struct buf text = buf_new(test_arena(), (size_t)64 << 20);
-    char part[65536];
-    FILE *file = fopen(path, "rb");
-    EXPECT(file != NULL);
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
-        buf_add(&text, (struct str){ part, n });
-    fclose(file);
-    EXPECT(!text.full);
-    return str_cstr(test_arena(), buf_str(&text));
-}
-
 static bool is_blank(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
@@ -91,7 +78,7 @@ TEST_EACH_DB(OPS_1_no_bad_input_is_stored_and_each_is_refused_by_name)
     fclose(file);
     EXPECT(written >= 300);
     EXPECT_INT(import(box, path.s, complaints_path.s), 1);
-    const char *complaints = read_all(complaints_path.s);
+    const char *complaints = test_file_at(complaints_path.s).s;
     for (size_t i = 0; i < written; i++)
         if (!complained(complaints, path.s, i + 1, lines[i])) {
             print_error("line %zu, %.*s: no complaint\n", i + 1, STR(lines[i]->name));

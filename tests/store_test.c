@@ -193,6 +193,55 @@ TEST_EACH_DB(a_file_of_another_program_is_refused_and_left_alone)
     remove(str_cstr(test_arena(), str_format(test_arena(), "%s-lock", other.s)));
 }
 
+TEST_EACH_DB(a_store_that_was_closed_is_whole_without_its_log)
+{
+    struct job job = must_enqueue(box, "report");
+    struct str copy = str_format(test_arena(), "%s/copy.db", box->directory);
+    db_close(box->db);
+    struct str bytes = test_file_at(path_of(box).s);
+    FILE *file = fopen(copy.s, "wb");
+    EXPECT(file != NULL);
+    EXPECT_INT(fwrite(bytes.s, 1, bytes.n, file), bytes.n);
+    fclose(file);
+    struct str original = box->url;
+    box->url = str_format(test_arena(), "sqlite:%s", copy.s);
+    box->db = box_second(box, false);
+    EXPECT_INT(must_load(box, job.id).state, JOB_QUEUED);
+    db_close(box->db);
+    static const char *const tails[] = { "", "-wal", "-shm", "-lock" };
+    for (size_t i = 0; i < countof(tails); i++)
+        unlink(str_format(test_arena(), "%s%s", copy.s, tails[i]).s);
+    box->url = original;
+    box->db = box_second(box, false);
+}
+
+TEST_EACH_DB(what_is_not_a_file_is_no_store)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    struct str url = str_format(test_arena(), "sqlite:%s", box->directory);
+    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = url }, &err));
+    EXPECT(strstr(err.message, "not a regular file") != NULL);
+}
+
+TEST_EACH_DB(a_foreign_lock_is_waited_for_and_then_named)
+{
+    struct db *impatient = NULL;
+    struct pawl_error err = {0};
+    struct db_options options = { .url = box->url, .busy_us = MILLISECONDS(20) };
+    MUST(db_open(&impatient, &options, &err));
+    sqlite3 *foreign = NULL;
+    EXPECT(sqlite3_open(path_of(box).s, &foreign) == SQLITE_OK);
+    EXPECT(sqlite3_exec(foreign, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    struct tx tx = {0};
+    EXPECT_REFUSED(PAWL_BUSY, tx_begin(impatient, TX_WRITE, test_arena(), &tx, &err));
+    EXPECT(strstr(err.message, "another program") != NULL);
+    sqlite3_close(foreign);
+    MUST(tx_begin(impatient, TX_WRITE, test_arena(), &tx, &err));
+    tx_end(&tx);
+    db_close(impatient);
+}
+
 TEST_EACH_DB(a_reader_never_writes_and_never_creates)
 {
     must_enqueue(box, "report");

@@ -40,15 +40,13 @@ struct arena *test_arena(void)
     return &frame.arena;
 }
 
-struct str test_file(const char *path)
+struct str test_file_at(const char *path)
 {
-    const char *root = getenv("SOURCE");
-    struct str name = str_format(&frame.arena, "%s/%s", root ? root : ".", path);
-    struct buf text = buf_new(&frame.arena, (size_t)16 << 20);
+    struct buf text = buf_new(&frame.arena, (size_t)64 << 20);
     char part[4096];
-    FILE *file = fopen(name.s, "rb");
+    FILE *file = fopen(path, "rb");
     if (!file) {
-        print_error("%s: no such file: run the test in the project's root or set SOURCE\n", name.s);
+        print_error("%s: no such file: run the test in the project's root or set SOURCE\n", path);
         _fail(__FILE__, __LINE__);
     }
     for (size_t n; (n = fread(part, 1, sizeof(part), file)) > 0;)
@@ -56,6 +54,12 @@ struct str test_file(const char *path)
     fclose(file);
     expect(!text.full, PLACE("the file is not too large"));
     return buf_str(&text);
+}
+
+struct str test_file(const char *path)
+{
+    const char *root = getenv("SOURCE");
+    return test_file_at(str_format(&frame.arena, "%s/%s", root ? root : ".", path).s);
 }
 
 void expect_failed(struct place place)

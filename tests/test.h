@@ -41,8 +41,10 @@ void test_register(struct test *test);
 // Memory that lives until the end of the test.
 struct arena *test_arena(void);
 
-// The contents of a file of the project, by its path from the root: `tests/vectors/x.json`.
+// The contents of a file of the project, by its path from the root: `tests/vectors/x.json`; and of
+// any file.
 struct str test_file(const char *path);
+struct str test_file_at(const char *path);
 
 // Where in the source an expectation stands.
 struct place {

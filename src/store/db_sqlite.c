@@ -70,6 +70,10 @@ static enum pawl_code code_of(int result)
 static bool failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
 {
     int result = sqlite3_extended_errcode(sqlite->connection);
+    if (code_of(result) == PAWL_BUSY)  // not one of us: we wait for each other at the file lock
+        return fail(err, PAWL_BUSY,
+                    "%s: another program has held SQLite's lock for %lld ms: try again",
+                    sqlite->path, (long long)(sqlite->lock.wait_us_max / 1000));
     return fail(err, code_of(result), "%s: %s: %s", sqlite->path, what,
                 sqlite3_errmsg(sqlite->connection));
 }
@@ -272,13 +276,26 @@ static bool column_null(void *cursor, int column)
     return sqlite3_column_type(((struct statement *)cursor)->handle, column) == SQLITE_NULL;
 }
 
+// Leaves a file that is whole without its log, so that a copy of a store nobody uses is a copy of
+// all of it. When somebody else is writing just now it is theirs to do.
+static void checkpoint_at_close(struct sqlite *sqlite)
+{
+    sqlite->lock.wait_us_max = 0;
+    if (sqlite->db.broken || sqlite->frames == 0 || !lock_take(&sqlite->lock, NULL))
+        return;
+    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+    lock_give(&sqlite->lock);
+}
+
 static void close_all(struct db *db)
 {
     struct sqlite *sqlite = of(db);
     for (size_t i = 0; i < countof(sqlite->statements); i++)
         sqlite3_finalize(sqlite->statements[i].handle);
-    if (sqlite->connection)
+    if (sqlite->connection) {
         rollback(db);
+        checkpoint_at_close(sqlite);
+    }
     sqlite3_close(sqlite->connection);
     lock_close(&sqlite->lock);
     free(sqlite->path);
@@ -331,8 +348,10 @@ static bool pragma_int(struct sqlite *sqlite, const char *sql, int64_t *value,
         && sqlite3_step(handle) == SQLITE_ROW;
     if (ok)
         *value = sqlite3_column_int64(handle, 0);
+    else if (sqlite3_errcode(sqlite->connection) == SQLITE_NOTADB)
+        ok = fail(err, PAWL_STORE, "%s is not a Pawl store: it is no SQLite file", sqlite->path);
     else
-        ok = failed(sqlite, "not a Pawl store", err);
+        ok = failed(sqlite, "cannot read it", err);
     sqlite3_finalize(handle);
     return ok;
 }
@@ -416,6 +435,8 @@ static char *resolved(const char *path)
 static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
 {
     struct stat about;
+    if (stat(sqlite->path, &about) == 0 && !S_ISREG(about.st_mode))
+        return fail(err, PAWL_STORE, "%s is not a regular file: a store is one", sqlite->path);
     if (lstat(sqlite->path, &about) == 0 && S_ISLNK(about.st_mode)
         && stat(sqlite->path, &about) != 0)
         return fail(err, PAWL_STORE, "%s is a link to a file that is not there", sqlite->path);
