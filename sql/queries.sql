@@ -236,7 +236,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 SELECT e.id, e.id_low, j.id, j.id_low, e.org, e.attempt, e.status, e.worker, w.worker_id, e.queue,
        e.type, e.policy, e.lease_us, e.lease_expires_at, e.leased_at, e.started_at, e.deadline_at,
        e.committed_at, e.finished_at, e.cancel_requested_at, e.attempts_used, e.retry_count,
-       e.crash_count, e.finish, e.finish_failures, e.end_reason, e.error_class, e.error_message,
+       e.crash_count, e.finish, e.finish_failures, e.finish_at, e.end_reason, e.error_class,
+       e.error_message,
        e.error_detail, coalesce(e.progress_percent, -1), e.progress_message, e.serial_key
   FROM executions e
   JOIN workers w ON w.id = e.worker
@@ -299,7 +300,7 @@ UPDATE executions SET status = 'DONE', finished_at = $4, end_reason = 'done'
 -- The sweep and the boot finish what a dead worker committed: no fence, the lease is over.
 -- name: execution_finish
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done'
+UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL
  WHERE id = $1 AND status = 'COMMITTED';
 
 -- Its worker reports an error or gives it back: behind the fence.

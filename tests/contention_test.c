@@ -224,8 +224,10 @@ static struct process bounded(const struct scratch *scratch, const char *name)
 TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log)
 {
     struct scratch scratch = scratch_open();
-    struct process a = bounded(&scratch, "A"), b = bounded(&scratch, "B");
-    STARTS(process_ask(&a, "flood 1"), "ok");
+    struct process a = bounded(&scratch, "A");
+    STARTS(process_ask(&a, "flood 1"), "ok");  // it has made the store
+    struct process b = bounded(&scratch, "B");
+    STARTS(process_ask(&b, "flood 1"), "ok");
     sqlite3 *reader = foreign(&scratch);
     foreign_read(reader);
     STARTS(process_ask(&a, "flood 1000"), "full");

@@ -13,7 +13,7 @@ TEST_EACH_DB(JOB_1_a_job_cannot_be_submitted_twice)
 
 TEST_EACH_DB(JOB_2_the_database_itself_keeps_terminal_states)
 {
-    struct job job = must_enqueue(box, "report");
+    must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
     must_commit(box, &lease);
     struct pawl_error err = {0};
@@ -23,8 +23,13 @@ TEST_EACH_DB(JOB_2_the_database_itself_keeps_terminal_states)
                    tx_execute(&tx, "UPDATE outcomes SET state = 'FAILED', committed_at = NULL,"
                                    " failure_type = 'TIMEOUT'",
                               &err));
-    EXPECT_REFUSED(PAWL_STORE, tx_execute(&tx, "UPDATE executions SET status = 'ABORTED'", &err));
-    EXPECT_INT(job.state, JOB_QUEUED);
+    static const char *const bad[] = {
+        "UPDATE executions SET progress_percent = 7",
+        "UPDATE outcomes SET result = '7'",
+        "INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events",
+    };
+    for (size_t i = 0; i < countof(bad); i++)
+        EXPECT_REFUSED(PAWL_STORE, tx_execute(&tx, bad[i], &err));
 }
 
 TEST_EACH_DB(JOB_4_the_fourth_transient_failure_of_lifecycle_is_final)
@@ -363,6 +368,28 @@ TEST_EACH_DB(OPS_11_the_audit_trail_tells_the_whole_story)
     EXPECT_STR(trail[0].correlation_id, "correlation-1");
 }
 
+TEST_EACH_DB(OPS_19_what_pawl_does_by_itself_is_audited_as_such)
+{
+    struct job job = must_enqueue(box, "report");
+    must_start(box, "A");
+    pass(box, SECONDS(30));
+    struct swept swept;
+    {
+        struct pawl_error err = {0};
+        struct tx tx = {0};
+        box_begin(box, &tx);
+        tx.caller = NULL;
+        MUST(sweep(&tx, 10, &swept, &err));
+        box_commit(&tx);
+    }
+    struct audit_event *trail = NULL;
+    size_t count = 0;
+    OK(events_of_job(tx, job.id.high, &trail, &count, err));
+    EXPECT_INT(trail[count - 1].event, EVENT_JOB_RETRIED);
+    EXPECT_INT(trail[count - 1].actor_type, ACTOR_SYSTEM);
+    EXPECT_STR(trail[count - 1].actor_id, "pawl");
+}
+
 TEST_EACH_DB(OPS_15_a_time_within_the_clock_drift_is_now_and_an_older_one_is_refused)
 {
     struct contract contract = contract_for(box, "report");
@@ -416,6 +443,8 @@ TEST_EACH_DB(change_moves_a_waiting_job_and_only_a_waiting_one)
     struct job other = must_enqueue(box, "report");
     struct job_change dead = { .has_queue = true, .queue = S("q:deadletter") };
     struct job_change beyond = { .has_priority = true, .priority = 101 };
+    struct job_change never = { .has_run_at = true, .run_at = INT64_MAX };
+    REFUSED(PAWL_INVALID, job_change(tx, other.id, &never, &job, err));
     REFUSED(PAWL_INVALID, job_change(tx, other.id, &dead, &job, err));
     REFUSED(PAWL_INVALID, job_change(tx, other.id, &beyond, &job, err));
 }

@@ -169,7 +169,8 @@ enum { OPERATIONS = countof(operations) };
 //   l leased  s leased and started  S start  x cancelled, or asked to stop
 //   c commit  p commit, with a phase to follow
 //   D done  t fail retryable  v fail terminal  X fail cancelled  r release  f claim to finish, as B
-//   5 a second passes  6 the lease runs out  7 the deadline passes  ~ a sweep
+//   b 20 s pass and a heartbeat comes  5 a second passes  6 the lease runs out
+//   7 the deadline passes  ~ a sweep
 struct situation {
     const char *name;
     const char *way;
@@ -198,16 +199,16 @@ static const struct situation situations[] = {
     { "running, asked",      "sx",  "!C RI !C !C RI RI RI RI RI RI RM RM SD !C FA FA FA FA RI FA" },
     { "silent",              "s6",  "!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F WA WA" },
     { "silent, asked",       "sx6", "!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F FA FA" },
-    { "late",                "s7",  "!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F TA WA" },
-    { "late, asked",         "sx7", "!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F FA FA" },
+    { "late",                "sbb7","!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F TA WA" },
+    { "late, asked",        "sxbb7","!C RI !C !C RI !F !F !F !F !F !F !F !F !F !F !F !F !F FA FA" },
     { "committed",           "sc",  "!C !A !C !C RM !A RM RM !A !A RM RM SD SD !A !A !A !A RM SD" },
     { "committed, asked",    "sxc", "!C !A !C !C RM !A RM RM !A !A RM RM SD SD !A !A !A !A RM SD" },
     { "committed, expired",  "sc6", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F !A !A !A !A SD SD" },
     { "finishing",           "sp",  "!C !A !C !C RM !A RM RM !A !A RM RM SD SD RM RM RM RM RM RM" },
     { "finishing, asked",    "sxp", "!C !A !C !C RM !A RM RM !A !A RM RM SD SD RM RM RM RM RM RM" },
     { "finishing, expired",  "sp6", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F !F !F !F !F RM RM" },
-    { "to be finished",      "spr", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F !F !F !F !F RM RM" },
-    { "finish failed",       "spt", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F !F !F !F !F RM RM" },
+    { "to be finished",      "spr", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F RM RM RM RM RM RM" },
+    { "finish failed",       "spt", "!C !A !C !C RM !A !F !F !F !F RM RM RM !F RM RM RM RM RM RM" },
     { "finishing, other",    "sprf","!C !A !C !C RM !A RM RM !A !A RM RM SD SD RM RM RM RM RM RM" },
     { "succeeded",           "scD", "!T !T !T SD SD !A !F !F !F !F SD SD SD SD !A !A !A !A SD SD" },
     { "failed",              "sv",  "!T !T !T FA FA !F !F !F !F !F !F !F !F !F !F FA !F !F FA FA" },
@@ -216,7 +217,7 @@ static const struct situation situations[] = {
     { "cancelled",           "x",   "!T !T !T F- F- !n !n !n !n !n !n !n !n !n !n !n !n !n F- F-" },
     { "cancelled, retried",  "stx", "!T !T !T FA FA !F !F !F !F !F !F !F !F !F FA !F !F !F FA FA" },
     { "waited too long",     "w5~", "!T !T !T F- F- !n !n !n !n !n !n !n !n !n !n !n !n !n F- F-" },
-    { "timed out",           "s7~", "!T !T !T TA TA !F !F !F !F !F !F !F !F !F !F !F !F !F TA TA" },
+    { "timed out",          "sbb7~","!T !T !T TA TA !F !F !F !F !F !F !F !F !F !F !F !F !F TA TA" },
 };
 // clang-format on
 
@@ -265,6 +266,7 @@ static void step_on(struct attempt_at *a, char step)
         { 'r', do_release, 0 },
         { 'X', do_fail_cancelled, 0 },
         { '~', do_sweep, 0 },
+        { 'b', do_beat, SECONDS(20) },
         { '5', NULL, SECONDS(1) },
         { '6', NULL, SECONDS(30) },
         { '7', NULL, SECONDS(60) },

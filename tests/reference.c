@@ -217,6 +217,18 @@ enum pawl_code ref_cancel(struct reference *r, struct id id)
     return PAWL_OK;
 }
 
+enum pawl_code ref_finish_end(struct reference *r, struct id id)
+{
+    struct ref_job *job = find_job(r, id);
+    if (!job)
+        return PAWL_NOT_FOUND;
+    if (ref_phase(r, job) != PHASE_FINISHING)
+        return PAWL_CONFLICT;
+    tell(job, EVENT_JOB_FINISH_ENDED);
+    ref_succeed(r, ref_newest(r, (size_t)(job - r->jobs)));
+    return PAWL_OK;
+}
+
 enum pawl_code ref_change(struct reference *r, struct id id, const struct job_change *change)
 {
     struct ref_job *job = find_job(r, id);

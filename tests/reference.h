@@ -109,6 +109,7 @@ enum pawl_code ref_enqueue(struct reference *r, const struct contract *contract,
                            bool *deduplicated);
 enum pawl_code ref_submit(struct reference *r, struct id id);
 enum pawl_code ref_cancel(struct reference *r, struct id id);
+enum pawl_code ref_finish_end(struct reference *r, struct id id);
 enum pawl_code ref_change(struct reference *r, struct id id, const struct job_change *change);
 enum pawl_code ref_retry(struct reference *r, struct id id);
 

@@ -34,6 +34,9 @@ static inline bool past_commit(const struct ref_execution *e)
     return e->status == EXECUTION_COMMITTED || e->status == EXECUTION_DONE;
 }
 
+// COMMITTED -> DONE, and the job has succeeded.
+void ref_succeed(struct reference *r, struct ref_execution *e);
+
 // Ends an execution that did not commit; the verdict decides about its job.
 void ref_abort(struct reference *r, struct ref_execution *e, enum end_reason reason,
                const struct work_error *error);

@@ -19,7 +19,7 @@ static pawl_time moment(const struct reference *r, enum chore chore, size_t inde
 
 static void expire(struct reference *r, struct ref_execution *e, struct swept *swept)
 {
-    bool late = e->status == EXECUTION_IN_PROGRESS && r->now >= e->deadline_at;
+    bool late = e->status == EXECUTION_IN_PROGRESS && e->lease_expires_at >= e->deadline_at;
     if (past_commit(e) && r->flaw != FLAW_SWEEP_ABORTS_COMMITTED) {
         swept->finished++;
         ref_reconcile(r, e);

@@ -85,11 +85,12 @@ void ref_abort(struct reference *r, struct ref_execution *e, enum end_reason rea
     tell(job, EVENT_JOB_RETRIED);
 }
 
-static void succeed(struct reference *r, struct ref_execution *e)
+void ref_succeed(struct reference *r, struct ref_execution *e)
 {
     struct ref_job *job = job_of(r, e);
     e->status = EXECUTION_DONE;
     e->end_reason = END_DONE;
+    e->free = false;
     job->where = REF_ENDED;
     job->outcome = JOB_SUCCEEDED;
     job->completed_at = r->now;
@@ -114,7 +115,7 @@ static struct ref_span finish_delay(const struct reference *r, struct ref_execut
 void ref_reconcile(struct reference *r, struct ref_execution *e)
 {
     if (!e->finish) {
-        succeed(r, e);
+        ref_succeed(r, e);
         return;
     }
     e->free = true;
@@ -329,6 +330,7 @@ enum pawl_code ref_step_put(struct reference *r, const struct lease *lease, size
         return str_eq(s->result, result) ? PAWL_OK : PAWL_CONFLICT;
     int64_t tries = s->attempt == held.e->attempt ? s->tries : 0;
     *s = (struct ref_step){ true, result, held.e->attempt, tries };
+    tell(job_of(r, held.e), EVENT_STEP_DONE);
     return PAWL_OK;
 }
 
@@ -339,10 +341,13 @@ enum pawl_code ref_step_fail(struct reference *r, const struct lease *lease, siz
     enum pawl_code code = step_of(r, lease, step, &held, &s);
     if (code != PAWL_OK || s->done)
         return code != PAWL_OK ? code : PAWL_CONFLICT;
-    s->tries = s->attempt == held.e->attempt ? s->tries + 1 : 1;
+    int64_t tries_max = job_of(r, held.e)->contract.policy.step_attempts;
+    int64_t tries = s->attempt == held.e->attempt ? s->tries + 1 : 1;
+    if (tries > tries_max)
+        return PAWL_CONFLICT;
+    s->tries = tries;
     s->attempt = held.e->attempt;
-    if (s->tries < job_of(r, held.e)->contract.policy.step_attempts)
-        tell(job_of(r, held.e), EVENT_STEP_RETRIED);
+    tell(job_of(r, held.e), tries < tries_max ? EVENT_STEP_RETRIED : EVENT_STEP_FAILED);
     return PAWL_OK;
 }
 
@@ -386,7 +391,7 @@ enum pawl_code ref_commit(struct reference *r, const struct lease *lease,
     held.e->status = EXECUTION_COMMITTED;
     held.e->finish = commit->finish;
     if (commit->done) {
-        succeed(r, held.e);
+        ref_succeed(r, held.e);
         return PAWL_OK;
     }
     held.e->lease_expires_at = r->now + held.e->lease_us;
@@ -404,7 +409,7 @@ enum pawl_code ref_done(struct reference *r, const struct lease *lease)
     enum pawl_code code = at_work(&held);
     if (code != PAWL_OK || held.e->status != EXECUTION_COMMITTED)
         return code != PAWL_OK ? code : PAWL_CONFLICT;
-    succeed(r, held.e);
+    ref_succeed(r, held.e);
     return PAWL_OK;
 }
 
@@ -430,7 +435,7 @@ enum pawl_code ref_fail(struct reference *r, const struct lease *lease,
     bool told = held.e->end_reason == END_ERROR || held.e->end_reason == END_CANCELLED;
     if (held.own && past_commit(held.e) && !finishing)
         return PAWL_ALREADY_COMMITTED;
-    if (held.own && told && held.e->error_class == error->class)
+    if (held.own && (held.e->free || (told && held.e->error_class == error->class)))
         return PAWL_OK;
     if (!held.live)
         return PAWL_FENCED;
@@ -452,7 +457,7 @@ enum pawl_code ref_release(struct reference *r, const struct lease *lease)
                   || (e->end_reason == END_CANCELLED && e->error_class == ERROR_NONE);
     if (held.own && past_commit(e) && !finishing)
         return PAWL_ALREADY_COMMITTED;
-    if (held.own && gave_back)
+    if (held.own && (e->free || gave_back))
         return PAWL_OK;
     if (!held.live)
         return PAWL_FENCED;

@@ -135,6 +135,23 @@ TEST_EACH_DB(RUN_5_another_instance_is_left_to_its_leases)
     EXPECT_INT(must_load(box, job.id).failure_type, FAILURE_LEASE_EXPIRED);
 }
 
+TEST_EACH_DB(RUN_5_a_boot_that_was_replaced_leaves_the_runs_of_the_new_one_alone)
+{
+    struct job job = must_run_for(box, "doc-1");
+    struct instance old = { .name = S("test"), .boot_id = S("boot-0") };
+    struct instance new = { .name = S("test"), .boot_id = S("boot-1") };
+    OK(instance_enter(tx, &old, false, err));
+    pass(box, SECONDS(11));  // it stalls before it recovers
+    OK(instance_enter(tx, &new, false, err));
+    must_start(box, "A");  // of boot-1
+    struct recovered recovered;
+    REFUSED(PAWL_FENCED, boot_recover(tx, &old, 10, &recovered, err));
+    EXPECT_INT(must_load(box, job.id).state, JOB_RUNNING);
+    struct instance nameless = { .name = S(""), .boot_id = S("boot-1") };
+    REFUSED(PAWL_INVALID, boot_recover(tx, &nameless, 10, &recovered, err));
+    REFUSED(PAWL_INVALID, instance_enter(tx, &nameless, false, err));
+}
+
 TEST_EACH_DB(RUN_5_an_instance_that_lives_is_not_entered_twice)
 {
     struct instance first = { .name = S("web-1"), .boot_id = S("one") };
@@ -163,6 +180,8 @@ TEST_EACH_DB(RUN_6_a_step_has_two_tries_and_a_retry_makes_no_new_run)
     OK(step_fail(tx, &lease, S("extract"), S("unreadable page"), &step, err));
     EXPECT(!step.may_retry);
     EXPECT_INT(step.tries, 2);
+    EXPECT_INT(events(box, job.id, EVENT_STEP_FAILED), 1);
+    REFUSED(PAWL_CONFLICT, step_fail(tx, &lease, S("extract"), S("again"), &step, err));
     EXPECT_INT(events(box, job.id, EVENT_STEP_RETRIED), 1);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM executions"), 1);
     EXPECT_INT(must_load(box, job.id).state, JOB_RUNNING);
@@ -198,6 +217,7 @@ TEST_EACH_DB(RUN_6_the_first_result_of_a_step_stays)
     REFUSED(PAWL_CONFLICT, step_put(tx, &lease, S("fetch"), S("2"), &step, err));
     REFUSED(PAWL_CONFLICT, step_fail(tx, &lease, S("fetch"), S("late"), &step, err));
     REFUSED(PAWL_INVALID, step_put(tx, &lease, S(""), S("1"), &step, err));
+    REFUSED(PAWL_INVALID, step_put(tx, &lease, S("a\0b"), S("1"), &step, err));
     REFUSED(PAWL_INVALID, step_put(tx, &lease, S("x"), S("{"), &step, err));
 }
 

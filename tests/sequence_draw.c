@@ -1,6 +1,8 @@
 // Draws operations and their arguments, and does each on both sides.
 #include "sequence.h"
 
+#include "engine/finish.h"
+
 enum { JOBS_WANTED = 10, JOBS_ENOUGH = 20 };
 
 static const struct str orgs[] = { { "00000000-0000-7000-8000-000000000000", 36 },
@@ -122,20 +124,29 @@ static struct id some_job(struct sequence *s)
     return job->id;
 }
 
-static void do_submit(struct sequence *s)
+static void on_some_job(struct sequence *s, const char *what,
+                        bool (*act)(struct tx *, struct id, struct job *, struct pawl_error *),
+                        enum pawl_code (*model)(struct reference *, struct id))
 {
     struct id id = some_job(s);
     struct job job;
-    bool done = job_submit(&s->tx, id, &job, &s->err);
-    answer(s, "submit", done, ref_submit(&s->model, id));
+    bool done = act(&s->tx, id, &job, &s->err);
+    answer(s, what, done, model(&s->model, id));
+}
+
+static void do_submit(struct sequence *s)
+{
+    on_some_job(s, "submit", job_submit, ref_submit);
 }
 
 static void do_cancel(struct sequence *s)
 {
-    struct id id = some_job(s);
-    struct job job;
-    bool done = job_cancel(&s->tx, id, &job, &s->err);
-    answer(s, "cancel", done, ref_cancel(&s->model, id));
+    on_some_job(s, "cancel", job_cancel, ref_cancel);
+}
+
+static void do_finish_end(struct sequence *s)
+{
+    on_some_job(s, "finish end", finish_end, ref_finish_end);
 }
 
 static void do_change(struct sequence *s)
@@ -554,6 +565,7 @@ static const struct {
     { 18, do_enqueue },
     { 3, do_submit },
     { 4, do_cancel },
+    { 1, do_finish_end },
     { 6, do_change },
     { 4, do_retry },
     { 22, do_claim },

@@ -104,6 +104,34 @@ TEST_EACH_DB(the_log_stays_bounded_under_load)
     box->url = S("");
 }
 
+TEST_EACH_DB(the_log_stays_bounded_when_every_writer_is_a_new_one)
+{
+    sqlite3 *reader = NULL;
+    EXPECT(sqlite3_open(path_of(box).s, &reader) == SQLITE_OK);
+    EXPECT(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM jobs", NULL, NULL, NULL) == SQLITE_OK);
+    struct contract contract = contract_for(box, "report");
+    struct db_options options = { .url = box->url, .wal_bytes_max = 400000, .busy_us = 20000 };
+    int accepted = 0;
+    struct pawl_error err = {0};
+    for (bool full = false; !full; accepted++) {
+        struct db *db = NULL;
+        struct tx tx = {0};
+        struct job job;
+        bool deduplicated;
+        EXPECT(accepted < 200);
+        MUST(db_open(&db, &options, &err));
+        full = !tx_begin(db, TX_WRITE, test_arena(), &tx, &err);
+        tx.caller = &box->caller;
+        if (!full) {
+            MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+            MUST(tx_commit(&tx, &err));
+        }
+        db_close(db);
+    }
+    EXPECT_INT(err.code, PAWL_FULL);
+    sqlite3_close(reader);
+}
+
 // The plan of a statement, one line a step.
 static struct str plan_of(sqlite3 *connection, const char *sql)
 {
@@ -146,6 +174,25 @@ TEST_EACH_DB(no_query_reads_a_whole_table_unless_it_says_why)
     sqlite3_close(connection);
     EXPECT(checked > 60);
     EXPECT_INT(offences, 0);
+}
+
+// Taking the clause out of one statement would go unnoticed: the check in C answers first.
+TEST(EXEC_3_the_fence_is_in_the_where_of_every_statement_of_a_worker)
+{
+    int fenced = 0;
+    for (size_t q = 0; q < QUERIES; q++) {
+        const struct query_row *query = &queries[q];
+        if (!strstr(query->sqlite, "UPDATE executions") || !strstr(query->sqlite, "worker = $3")
+            || q == Q_EXECUTION_EXPIRE)  // the sweep's: the lease is over
+            continue;
+        fenced++;
+        bool whole = strstr(query->sqlite, "id = $1") && strstr(query->sqlite, "attempt = $2")
+                  && strstr(query->sqlite, "lease_expires_at > $4");
+        if (!whole)
+            print_error("%s does not carry the fence\n", query->name);
+        EXPECT(whole);
+    }
+    EXPECT(fenced >= 8);
 }
 
 TEST(the_plan_check_sees_a_scan)

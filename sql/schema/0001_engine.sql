@@ -322,15 +322,16 @@ CREATE TRIGGER executions_final BEFORE UPDATE ON executions --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
 BEGIN SELECT RAISE(ABORT, 'a finished execution never changes'); END; --sqlite
 CREATE TRIGGER outcomes_final BEFORE UPDATE ON outcomes --sqlite
-WHEN OLD.ended_at IS NOT NULL AND (NEW.state IS NOT OLD.state --sqlite
-  OR NEW.ended_at IS NOT OLD.ended_at OR NEW.committed_at IS NOT OLD.committed_at --sqlite
-  OR NEW.execution IS NOT OLD.execution) --sqlite
+WHEN OLD.ended_at IS NOT NULL AND (NEW.job, NEW.org, NEW.execution, NEW.committed_at, --sqlite
+  NEW.ended_at, NEW.state, NEW.failure_type, NEW.error, NEW.result) --sqlite
+  IS NOT (OLD.job, OLD.org, OLD.execution, OLD.committed_at, OLD.ended_at, OLD.state, --sqlite
+  OLD.failure_type, OLD.error, OLD.result) --sqlite
 BEGIN SELECT RAISE(ABORT, 'a terminal state is final'); END; --sqlite
 --postgres: CREATE FUNCTION pawl_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', TG_ARGV[0]; END $$;
 --postgres: CREATE TRIGGER audit_no_update BEFORE UPDATE OR DELETE ON audit_events FOR EACH ROW EXECUTE FUNCTION pawl_refuse('audit_events is append-only');
 --postgres: CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION pawl_refuse('jobs are written once');
 --postgres: CREATE TRIGGER executions_final BEFORE UPDATE ON executions FOR EACH ROW WHEN (OLD.finished_at IS NOT NULL) EXECUTE FUNCTION pawl_refuse('a finished execution never changes');
---postgres: CREATE TRIGGER outcomes_final BEFORE UPDATE ON outcomes FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL AND (NEW.state, NEW.ended_at, NEW.committed_at, NEW.execution) IS DISTINCT FROM (OLD.state, OLD.ended_at, OLD.committed_at, OLD.execution)) EXECUTE FUNCTION pawl_refuse('a terminal state is final');
+--postgres: CREATE TRIGGER outcomes_final BEFORE UPDATE ON outcomes FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL AND (NEW.job, NEW.org, NEW.execution, NEW.committed_at, NEW.ended_at, NEW.state, NEW.failure_type, NEW.error, NEW.result) IS DISTINCT FROM (OLD.job, OLD.org, OLD.execution, OLD.committed_at, OLD.ended_at, OLD.state, OLD.failure_type, OLD.error, OLD.result)) EXECUTE FUNCTION pawl_refuse('a terminal state is final');
 
 -- The names of audit events, for people who read the store with SQL.
 CREATE TABLE audit_event_names (
@@ -345,7 +346,7 @@ INSERT INTO audit_event_names (event, name) VALUES
   (9, 'job.failed'), (10, 'job.deadlettered'), (11, 'job.cancel_requested'),
   (12, 'job.cancelled'), (13, 'job.changed'), (14, 'job.annotated'), (15, 'step.retried'),
   (16, 'job.finish_failed'), (17, 'job.finish_leased'), (18, 'job.finish_released'),
-  (19, 'job.letter_closed');
+  (19, 'job.letter_closed'), (20, 'step.done'), (21, 'step.failed'), (22, 'job.finish_ended');
 
 -- What people and reports may rely on: stable views with names and UUIDs instead of internal keys.
 --postgres: CREATE FUNCTION pawl_uuid(high BIGINT, low BIGINT) RETURNS TEXT IMMUTABLE LANGUAGE sql AS $$ SELECT lpad(to_hex(high >> 28), 8, '0') || '-' || lpad(to_hex((high >> 12) & 65535), 4, '0') || '-7' || lpad(to_hex(high & 4095), 3, '0') || '-' || lpad(to_hex(((low >> 48) & 16383) | 32768), 4, '0') || '-' || lpad(to_hex(low & 281474976710655), 12, '0') $$;

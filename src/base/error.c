@@ -26,6 +26,7 @@ static const struct pawl_code_row codes[] = {
     [PAWL_FULL]               = { "full",               503, 1, false },
     [PAWL_DISK_FULL]          = { "disk_full",          507, 1, false },
     [PAWL_STORE]              = { "store",              500, 1, false },
+    [PAWL_DAMAGED]            = { "damaged",            500, 1, true },
     [PAWL_IN_DOUBT]           = { "in_doubt",           503, 1, false },
     [PAWL_NO_MEMORY]          = { "no_memory",          503, 1, false },
 };

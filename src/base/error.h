@@ -24,6 +24,7 @@ enum pawl_code {
     PAWL_FULL,
     PAWL_DISK_FULL,
     PAWL_STORE,
+    PAWL_DAMAGED,
     PAWL_IN_DOUBT,
     PAWL_NO_MEMORY,
     PAWL_CODES
@@ -34,7 +35,7 @@ struct pawl_code_row {
     const char *word;  // machine-readable, part of the interface: `lease_lost`
     int http;
     int exit;
-    bool refusal;  // the caller's doing: the store is fine and nothing was written
+    bool refusal;  // noticed before anything was written: the transaction may go on
 };
 
 const struct pawl_code_row *pawl_code(enum pawl_code code);

@@ -20,5 +20,6 @@ void *list_add(struct list *list)
         list->items = items;
         list->capacity = capacity;
     }
-    return (char *)list->items + list->size * list->count++;
+    void *item = (char *)list->items + list->size * list->count++;
+    return memset(item, 0, list->size);  // a list that was cut short has used slots behind its end
 }

@@ -1,6 +1,8 @@
 // Who is running, and what an earlier boot of the same instance left behind.
 #include "base/time_text.h"
+#include "engine/event.h"
 #include "engine/sweep.h"
+#include "model/text_rule.h"
 
 struct holder {
     struct str boot_id;
@@ -21,10 +23,19 @@ static bool holder_of(struct tx *tx, struct str name, struct holder *holder,
     return rows_ok(&rows, err);
 }
 
+// Remote workers have the empty name: nobody may speak for all of them.
+static bool instance_check(const struct instance *instance, struct pawl_error *err)
+{
+    return (text_is_key(instance->name) && text_is_key(instance->boot_id))
+        || fail(err, PAWL_INVALID, "instance: must have a name and a boot id");
+}
+
 bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
                     struct pawl_error *err)
 {
     struct holder holder;
+    if (!instance_check(instance, err))
+        return false;
     if (!holder_of(tx, instance->name, &holder, err))
         return false;
     if (!prior_is_dead && holder.alive_until > tx->now
@@ -62,6 +73,17 @@ static bool orphans(struct tx *tx, const struct instance *instance, size_t limit
         && rows_keys(&rows, keys, err);
 }
 
+// A process that stalled between entering and recovering may find itself replaced.
+static bool still_ours(struct tx *tx, const struct instance *instance, struct pawl_error *err)
+{
+    struct holder holder;
+    if (!holder_of(tx, instance->name, &holder, err))
+        return false;
+    return holder.boot_id.n == 0 || str_eq(holder.boot_id, instance->boot_id)
+        || fail(err, PAWL_FENCED, "another process has taken over instance %.*s",
+                STR(instance->name));
+}
+
 static bool recover(struct tx *tx, int64_t key, struct recovered *recovered,
                     struct pawl_error *err)
 {
@@ -69,24 +91,39 @@ static bool recover(struct tx *tx, int64_t key, struct recovered *recovered,
     struct work_error died = { .class = ERROR_CRASH, .message = S("its process was terminated") };
     if (!execution_load_row(tx, key, &e, err))
         return false;
-    if (e.status == EXECUTION_COMMITTED) {
-        recovered->finished++;
-        return execution_reconcile(tx, &e, err);
+    bool committed = e.status == EXECUTION_COMMITTED;
+    bool done = committed ? execution_reconcile(tx, &e, err)
+                          : execution_end(tx, &e, END_PROCESS_TERMINATED, &died, err);
+    *(committed ? &recovered->finished : &recovered->ended) += done;
+    return done;
+}
+
+static bool recover_all(struct tx *tx, const struct instance *instance, size_t limit,
+                        struct recovered *recovered, struct pawl_error *err)
+{
+    struct keys keys;
+    if (!instance_check(instance, err) || !still_ours(tx, instance, err)
+        || !orphans(tx, instance, limit, &keys, err))
+        return false;
+    for (size_t i = 0; i < keys.count; i++) {
+        if (recover(tx, keys.at[i], recovered, err))
+            continue;
+        if (err->code != PAWL_DAMAGED)
+            return false;
+        recovered->damaged++;
     }
-    recovered->ended++;
-    return execution_end(tx, &e, END_PROCESS_TERMINATED, &died, err);
+    recovered->more = keys.count == limit && recovered->damaged < limit;
+    return true;
 }
 
 bool boot_recover(struct tx *tx, const struct instance *instance, size_t limit,
                   struct recovered *recovered, struct pawl_error *err)
 {
-    struct keys keys;
+    const struct caller *caller = tx->caller;
+    struct pawl_error unseen;
     *recovered = (struct recovered){0};
-    if (!orphans(tx, instance, limit, &keys, err))
-        return false;
-    for (size_t i = 0; i < keys.count; i++)
-        if (!recover(tx, keys.at[i], recovered, err))
-            return false;
-    recovered->more = keys.count == limit;
-    return true;
+    tx->caller = caller ? caller : &caller_pawl;
+    bool done = recover_all(tx, instance, limit, recovered, err ? err : &unseen);
+    tx->caller = caller;
+    return done;
 }

@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
+#include "model/text_rule.h"
 
 enum { LANE_ROWS = 64, LANES_MAX = 4096 };
 
@@ -236,6 +237,21 @@ static bool take(struct tx *tx, struct claiming *c, const struct lane *lane,
     return true;
 }
 
+// A job whose records are damaged is passed over, or it would keep its whole queue waiting. That is
+// noticed before anything is written.
+static bool take_sound(struct tx *tx, struct claiming *c, const struct lane *lane,
+                       const struct candidate *candidate, struct pawl_error *err)
+{
+    size_t before = c->claimed.count;
+    struct pawl_error why = {0};
+    if (take(tx, c, lane, candidate, &why))
+        return true;
+    c->claimed.count = before;
+    if (why.code == PAWL_DAMAGED)
+        return true;
+    return fail(err, why.code, "%s", why.message);
+}
+
 static bool take_ready(struct tx *tx, struct claiming *c, int64_t queue, struct pawl_error *err)
 {
     struct list lanes = list_of(tx->arena, sizeof(struct lane));
@@ -245,7 +261,7 @@ static bool take_ready(struct tx *tx, struct claiming *c, int64_t queue, struct 
         struct lane *lane = lanes_first(&lanes);
         if (!lane)
             return true;
-        if (!take(tx, c, lane, &lane->rows[lane->next++], err))
+        if (!take_sound(tx, c, lane, &lane->rows[lane->next++], err))
             return false;
         if (lane->next == lane->count && !lane->drained && room(c) > 0
             && !lane_fill(tx, c, lane, err))
@@ -270,7 +286,7 @@ static bool take_finish(struct tx *tx, struct claiming *c, int64_t key, struct p
     e->lease_owner = c->claim->worker.worker_id;
     return sql_run(tx, Q_EXECUTION_FINISH_LEASE, err, INT(key), INT(e->worker), INT(e->lease_us),
                    INT(e->lease_expires_at))
-        && event_append(tx, (struct subject){ e->org, e->job.high, e->attempt },
+        && event_append(tx, execution_subject(e),
                         EVENT_JOB_FINISH_LEASED, S(""), err);
 }
 
@@ -330,9 +346,9 @@ static bool claim_check(struct tx *tx, const struct claim *claim, struct pawl_er
     struct problems problems = { .arena = tx->arena };
     if (claim->limit < 1 || claim->limit > CLAIM_MAX)
         problem_add(&problems, "max", "must be 1 to %d", CLAIM_MAX);
-    if (claim->worker.worker_id.n < 1 || claim->worker.worker_id.n > KEY_BYTES_MAX
-        || !utf8_valid(claim->worker.worker_id))
-        problem_add(&problems, "worker_id", "must be 1 to %d bytes of UTF-8", KEY_BYTES_MAX);
+    if (claim->worker.worker_id.n > KEY_BYTES_MAX || !text_is_key(claim->worker.worker_id))
+        problem_add(&problems, "worker_id", "must be 1 to %d bytes of printable UTF-8",
+                    KEY_BYTES_MAX);
     if (claim->queue_count == 0)
         problem_add(&problems, "queues", "must name at least one queue");
     for (size_t i = 0; i < claim->queue_count; i++)

@@ -8,11 +8,6 @@
 #include "engine/job.h"
 #include "engine/place.h"
 
-static struct subject subject_of(const struct execution *e)
-{
-    return (struct subject){ e->org, e->job.high, e->attempt };
-}
-
 static bool stored_result(struct tx *tx, int64_t job, struct str *result, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
@@ -85,7 +80,8 @@ static bool annotate(struct tx *tx, const struct execution *e, const struct comm
                      struct pawl_error *err)
 {
     for (size_t i = 0; i < commit->annotation_count; i++)
-        if (!event_append(tx, subject_of(e), EVENT_JOB_ANNOTATED, commit->annotations[i], err))
+        if (!event_append(tx, execution_subject(e), EVENT_JOB_ANNOTATED,
+                          commit->annotations[i], err))
             return false;
     return true;
 }
@@ -98,52 +94,34 @@ static bool apply(struct tx *tx, const struct execution *e, const struct commit 
         && follow_up(tx, e, commit, err) && annotate(tx, e, commit, err);
 }
 
-// An effect that is refused half-way leaves nothing behind, though its neighbours in the
-// transaction stay. A commit without such parts needs no mark.
-static bool apply_whole(struct tx *tx, const struct execution *e, const struct commit *commit,
-                        struct pawl_error *err)
+// The statement behind the fence. What is not yet DONE has a new lease for what is left.
+static bool mark_execution(struct tx *tx, struct execution *e, const struct commit *commit,
+                           bool done, int64_t *changed, struct pawl_error *err)
 {
-    struct pawl_error second;
-    if (!commit->apply && commit->follow_up_count == 0)
-        return annotate(tx, e, commit, err);
-    if (!tx_mark(tx, err))
-        return false;
-    if (apply(tx, e, commit, err))
-        return tx_keep(tx, err);
-    if (!tx_take_back(tx, &second))
-        *err = second;
-    return false;
-}
-
-// The statement behind the fence. `expires_at` is the lease of what is yet to be done.
-static bool mark_execution(struct tx *tx, const struct execution *e, const struct commit *commit,
-                           pawl_time expires_at, int64_t *changed, struct pawl_error *err)
-{
-    if (commit->done)
+    if (done)
         return sql_run_counting(tx, Q_EXECUTION_COMMIT_DONE, changed, err, INT(e->id.high),
                                 INT(e->attempt), INT(e->worker), INT(tx->now));
+    if (!commit->done)
+        e->lease_expires_at = tx->now + e->lease_us;
     return sql_run_counting(tx, Q_EXECUTION_COMMIT, changed, err, INT(e->id.high),
                             INT(e->attempt), INT(e->worker), INT(tx->now), INT(commit->finish),
-                            INT(expires_at));
+                            INT(e->lease_expires_at));
 }
 
-// IN_PROGRESS -> COMMITTED, the job's row in `outcomes`, and the end when done comes along.
+// IN_PROGRESS -> COMMITTED and the job's row in `outcomes`; with `done` its end too.
 static bool mark(struct tx *tx, const struct lease *lease, struct held *held,
-                 const struct commit *commit, struct pawl_error *err)
+                 const struct commit *commit, bool done, struct pawl_error *err)
 {
     struct execution *e = &held->execution;
     int64_t changed = 0;
-    pawl_time expires_at = tx->now + e->lease_us;
-    if (!mark_execution(tx, e, commit, expires_at, &changed, err)
+    if (!mark_execution(tx, e, commit, done, &changed, err)
         || !fence_held(tx, lease, held, changed, err)
         || !execution_move(e, EXECUTION_COMMITTED, err))
         return false;
     e->committed_at = tx->now;
     e->finish = commit->finish;
-    e->lease_expires_at = commit->done ? e->lease_expires_at : expires_at;
-    return sql_run(tx, commit->done ? Q_OUTCOME_COMMIT_DONE : Q_OUTCOME_COMMIT, err,
-                   INT(e->job.high), INT(e->org), INT(e->id.high), INT(tx->now),
-                   TEXT_OR_NONE(commit->result));
+    return sql_run(tx, done ? Q_OUTCOME_COMMIT_DONE : Q_OUTCOME_COMMIT, err, INT(e->job.high),
+                   INT(e->org), INT(e->id.high), INT(tx->now), TEXT_OR_NONE(commit->result));
 }
 
 // COMMITTED -> DONE in the store is the caller's; this is what follows from it.
@@ -155,7 +133,46 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
     e->end_reason = END_DONE;
     assert(!execution_problem(e));
     return place_next_of_key(tx, e->org, e->serial_key, err)
-        && event_append(tx, subject_of(e), EVENT_JOB_SUCCEEDED, S(""), err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);
+}
+
+static bool tell_committed(struct tx *tx, const struct execution *e, struct pawl_error *err)
+{
+    return event_append(tx, execution_subject(e), EVENT_JOB_COMMITTED, S(""), err);
+}
+
+// Nothing in it can be refused any more: COMMITTED and DONE are one statement.
+static bool commit_plain(struct tx *tx, const struct lease *lease, struct held *held,
+                         const struct commit *commit, struct pawl_error *err)
+{
+    struct execution *e = &held->execution;
+    return mark(tx, lease, held, commit, commit->done, err) && annotate(tx, e, commit, err)
+        && (commit->done ? ended(tx, e, err) : tell_committed(tx, e, err));
+}
+
+// The mark first, so that the effect is applied by who holds the lease and by nobody else. DONE
+// comes last: until then the job holds its serial key, also against its own follow-ups.
+static bool commit_effect(struct tx *tx, const struct lease *lease, struct held *held,
+                          const struct commit *commit, struct pawl_error *err)
+{
+    struct execution *e = &held->execution;
+    return mark(tx, lease, held, commit, false, err) && apply(tx, e, commit, err)
+        && (commit->done ? execution_settle(tx, e, err) : tell_committed(tx, e, err));
+}
+
+// An effect that is refused half-way leaves nothing behind, not even the mark, though its
+// neighbours in the transaction stay.
+static bool commit_whole(struct tx *tx, const struct lease *lease, struct held *held,
+                         const struct commit *commit, struct pawl_error *err)
+{
+    struct pawl_error why = {0};
+    if (!commit->apply && commit->follow_up_count == 0)
+        return commit_plain(tx, lease, held, commit, err);
+    if (!tx_mark(tx, err))
+        return false;
+    if (commit_effect(tx, lease, held, commit, &why))
+        return tx_keep(tx, err);
+    return tx_take_back(tx, err) && fail(err, why.code, "%s", why.message);
 }
 
 bool execution_commit(struct tx *tx, const struct lease *lease, const struct commit *commit,
@@ -180,11 +197,7 @@ bool execution_commit(struct tx *tx, const struct lease *lease, const struct com
     if (e->status == EXECUTION_LEASED)
         return fail(err, PAWL_NOT_STARTED, "execution %.*s has not started: start it first",
                     STR(id_text(tx->arena, e->id)));
-    if (!commit_check(tx, e, commit, err) || !apply_whole(tx, e, commit, err)
-        || !mark(tx, lease, &held, commit, err))
-        return false;
-    if (commit->done ? !ended(tx, e, err)
-                     : !event_append(tx, subject_of(e), EVENT_JOB_COMMITTED, S(""), err))
+    if (!commit_check(tx, e, commit, err) || !commit_whole(tx, lease, &held, commit, err))
         return false;
     *execution = *e;
     return true;
@@ -218,9 +231,12 @@ bool execution_done(struct tx *tx, const struct lease *lease, struct execution *
 
 bool execution_reconcile(struct tx *tx, struct execution *e, struct pawl_error *err)
 {
+    return e->finish ? finish_free(tx, e, err) : execution_settle(tx, e, err);
+}
+
+bool execution_settle(struct tx *tx, struct execution *e, struct pawl_error *err)
+{
     assert(e->status == EXECUTION_COMMITTED);
-    if (e->finish)
-        return finish_free(tx, e, err);
     return sql_run(tx, Q_EXECUTION_FINISH, err, INT(e->id.high), INT(tx->now))
         && sql_run(tx, Q_OUTCOME_DONE, err, INT(e->job.high), INT(tx->now)) && ended(tx, e, err);
 }

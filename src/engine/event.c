@@ -25,8 +25,17 @@ static const char *const names[] = {
     [EVENT_JOB_FINISH_LEASED] = "job.finish_leased",
     [EVENT_JOB_FINISH_RELEASED] = "job.finish_released",
     [EVENT_JOB_LETTER_CLOSED] = "job.letter_closed",
+    [EVENT_STEP_DONE] = "step.done",
+    [EVENT_STEP_FAILED] = "step.failed",
+    [EVENT_JOB_FINISH_ENDED] = "job.finish_ended",
 };
 _Static_assert(countof(names) == EVENTS, "one name per event");
+
+const struct caller caller_pawl = {
+    .actor_type = ACTOR_SYSTEM,
+    .actor_id = { "pawl", 4 },
+    .request_id = { "pawl", 4 },
+};
 
 const char *event_name(enum event event)
 {

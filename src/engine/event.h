@@ -27,10 +27,16 @@ enum event {
     EVENT_JOB_FINISH_LEASED,
     EVENT_JOB_FINISH_RELEASED,
     EVENT_JOB_LETTER_CLOSED,
+    EVENT_STEP_DONE,
+    EVENT_STEP_FAILED,
+    EVENT_JOB_FINISH_ENDED,
     EVENTS
 };
 
 const char *event_name(enum event event);
+
+// Pawl itself, of every org: the sweep and the boot act in its name.
+extern const struct caller caller_pawl;
 
 // What an event is about.
 struct subject {
@@ -39,8 +45,8 @@ struct subject {
     int64_t attempt;
 };
 
-// Appends an event in the name of the transaction's caller; without one, in the name of whoever
-// created the job. `detail` is JSON or empty.
+// Appends an event in the name of the transaction's caller; without one, as a worker of Pawl's own
+// has none, in the name of whoever created the job. `detail` is JSON or empty.
 CHECKED bool event_append(struct tx *tx, struct subject subject, enum event event,
                           struct str detail, struct pawl_error *err);
 

@@ -9,13 +9,14 @@
 #include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/text_rule.h"
 
 struct lease lease_of(const struct execution *execution, const struct worker *worker)
 {
     return (struct lease){ execution->id, execution->attempt, *worker };
 }
 
-static struct subject subject_of(const struct execution *e)
+struct subject execution_subject(const struct execution *e)
 {
     return (struct subject){ e->org, e->job.high, e->attempt };
 }
@@ -64,7 +65,7 @@ bool execution_start(struct tx *tx, const struct lease *lease, struct execution 
                             INT(e->worker), INT(tx->now), INT(e->deadline_at),
                             INT(e->lease_expires_at))
         && fence_held(tx, lease, &held, changed, err)
-        && event_append(tx, subject_of(e), EVENT_JOB_STARTED, S(""), err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_STARTED, S(""), err);
 }
 
 static bool progress_check(struct tx *tx, const struct progress *progress, struct pawl_error *err)
@@ -72,8 +73,9 @@ static bool progress_check(struct tx *tx, const struct progress *progress, struc
     struct problems problems = { .arena = tx->arena };
     if (progress->percent < 0 || progress->percent > 100)
         problem_add(&problems, "progress.percent", "must be 0 to 100");
-    if (progress->message.n > PROGRESS_BYTES_MAX || !utf8_valid(progress->message))
-        problem_add(&problems, "progress.message", "must be at most %d bytes of UTF-8",
+    if (progress->message.n > PROGRESS_BYTES_MAX
+        || (progress->message.n && !text_is_key(progress->message)))
+        problem_add(&problems, "progress.message", "must be at most %d bytes of printable UTF-8",
                     PROGRESS_BYTES_MAX);
     return problems_none(&problems, err);
 }
@@ -130,22 +132,10 @@ bool executions_renew(struct tx *tx, struct renewal *renewals, size_t count,
         r->error = (struct pawl_error){0};
         if (execution_heartbeat(tx, &r->lease, NULL, &r->execution, &r->error))
             continue;
-        if (!pawl_code(r->error.code)->refusal) {
-            *err = r->error;
-            return false;
-        }
+        if (!pawl_code(r->error.code)->refusal)
+            return fail(err, r->error.code, "%s", r->error.message);
     }
     return true;
-}
-
-// The error text as it can be stored: within its maximum and whole characters.
-static struct str clip(struct str text, size_t bytes_max)
-{
-    size_t n = text.n < bytes_max ? text.n : bytes_max;
-    while (n > 0 && n < text.n && ((unsigned char)text.s[n] & 0xc0) == 0x80)
-        n--;
-    struct str clipped = { text.s, n };
-    return utf8_valid(clipped) ? clipped : S("(an error text that is not UTF-8)");
 }
 
 static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason reason,
@@ -158,8 +148,8 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
     e->finished_at = tx->now;
     e->end_reason = reason;
     e->error_class = error->class;
-    e->error_message = clip(error->message, ERROR_MESSAGE_BYTES_MAX);
-    e->error_detail = clip(error->detail, ERROR_DETAIL_BYTES_MAX);
+    e->error_message = text_clip(error->message, ERROR_MESSAGE_BYTES_MAX);
+    e->error_detail = text_clip(error->detail, ERROR_DETAIL_BYTES_MAX);
     assert(!execution_problem(e));
     if (!sql_run_counting(tx, by_its_worker ? Q_EXECUTION_ABORT : Q_EXECUTION_EXPIRE, &changed, err,
                           INT(e->id.high), INT(e->attempt),
@@ -179,21 +169,21 @@ static bool retry(struct tx *tx, const struct execution *e, const struct verdict
                                    end_reason_name(e->end_reason),
                                    error_class_name(e->error_class));
     if (!job_move(job, JOB_RETRYING, FAILURE_NONE, err)
-        || !event_append(tx, subject_of(e), v->at_once ? EVENT_JOB_RELEASED : EVENT_JOB_RETRIED,
-                         detail, err))
+        || !event_append(tx, execution_subject(e),
+                         v->at_once ? EVENT_JOB_RELEASED : EVENT_JOB_RETRIED, detail, err))
         return false;
     if (!v->at_once)
         return place_park(tx, &waiting, PHASE_BACKOFF, v->run_at, err);
     return job_move(job, JOB_QUEUED, FAILURE_NONE, err)
         && place_queue(tx, &waiting, 0, &job->phase, err)
-        && event_append(tx, subject_of(e), EVENT_JOB_ENQUEUED, S(""), err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_ENQUEUED, S(""), err);
 }
 
 static bool end_job(struct tx *tx, const struct execution *e, const struct verdict *v,
                     struct job *job, struct pawl_error *err)
 {
     struct ending ending = {
-        .subject = subject_of(e),
+        .subject = execution_subject(e),
         .execution = e->id.high,
         .state = v->state,
         .type = v->type,
@@ -230,6 +220,8 @@ static bool fail_committed(struct tx *tx, const struct lease *lease, struct held
                            const struct work_error *error, struct pawl_error *err)
 {
     struct execution *e = &held->execution;
+    if (e->status == EXECUTION_COMMITTED && e->finish_at)
+        return true;  // it was said before
     if (e->status == EXECUTION_COMMITTED && e->finish)
         return held->live ? finish_failed(tx, lease, held, error, err)
                           : fence_lost(tx, lease, held, err);
@@ -247,9 +239,12 @@ bool execution_fail(struct tx *tx, const struct lease *lease, const struct work_
         return fail(err, PAWL_INVALID, "error.class: must be one of the error classes");
     if (!fence_look(tx, lease, &held, err))
         return false;
+    if (held.own && committed(e)) {
+        bool failed = fail_committed(tx, lease, &held, error, err);
+        *execution = *e;
+        return failed;
+    }
     *execution = *e;
-    if (held.own && committed(e))
-        return fail_committed(tx, lease, &held, error, err);
     bool repeated = held.own && e->status == EXECUTION_ABORTED && e->error_class == error->class
         && (e->end_reason == END_ERROR || e->end_reason == END_CANCELLED);
     if (repeated)
@@ -272,7 +267,7 @@ bool execution_release(struct tx *tx, const struct lease *lease, struct executio
     *execution = *e;
     bool finishing = e->status == EXECUTION_COMMITTED && e->finish;
     bool repeated = held.own
-        && (e->end_reason == END_RELEASED
+        && (e->finish_at != 0 || e->end_reason == END_RELEASED
             || (e->end_reason == END_CANCELLED && e->error_class == ERROR_NONE));
     if (repeated)
         return true;
@@ -282,10 +277,9 @@ bool execution_release(struct tx *tx, const struct lease *lease, struct executio
                     STR(id_text(tx->arena, e->id)));
     if (!held.live)
         return fence_lost(tx, lease, &held, err);
-    if (finishing)
-        return finish_release(tx, lease, &held, err);
-    if (!execution_end(tx, e, END_RELEASED, &(struct work_error){0}, err))
-        return false;
+    bool released = finishing
+        ? finish_release(tx, lease, &held, err)
+        : execution_end(tx, e, END_RELEASED, &(struct work_error){0}, err);
     *execution = *e;
-    return true;
+    return released;
 }

@@ -6,6 +6,7 @@
 // Repeating one's own call with the same outcome is not an error.
 #pragma once
 
+#include "engine/event.h"
 #include "model/execution.h"
 #include "model/job.h"
 #include "store/names.h"
@@ -18,6 +19,7 @@ struct lease {
 };
 
 struct lease lease_of(const struct execution *execution, const struct worker *worker);
+struct subject execution_subject(const struct execution *execution);  // of its audit events
 
 // ----- claim
 
@@ -132,6 +134,9 @@ CHECKED bool execution_end(struct tx *tx, struct execution *execution, enum end_
 // Finishes what a dead worker had committed: DONE, or free to be leased for its commit phase.
 CHECKED bool execution_reconcile(struct tx *tx, struct execution *execution,
                                  struct pawl_error *err);
+
+// COMMITTED -> DONE without a worker, and what follows from it.
+CHECKED bool execution_settle(struct tx *tx, struct execution *execution, struct pawl_error *err);
 
 // All executions of a job, oldest first.
 CHECKED bool executions_of_job(struct tx *tx, int64_t job, struct execution **executions,

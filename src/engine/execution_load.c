@@ -37,6 +37,7 @@ static bool read_execution(struct rows *rows, struct execution *e)
     e->tally.crash_count = row_int(rows);
     e->finish = row_int(rows) != 0;
     e->finish_failures = row_int(rows);
+    e->finish_at = row_int(rows);
     readable = read_words(rows, e) && readable;
     e->error_message = row_text(rows);
     e->error_detail = row_text(rows);
@@ -62,7 +63,7 @@ static bool load(struct tx *tx, int64_t high, struct value low, struct value org
                             : "it holds a word this program does not know";
     if (!problem)
         return true;
-    return fail(err, PAWL_STORE, "the record of execution %.*s is damaged: %s; run `pawl verify`",
+    return fail(err, PAWL_DAMAGED, "the record of execution %.*s is damaged: %s; run `pawl verify`",
                 STR(id_text(tx->arena, execution->id)), problem);
 }
 

@@ -1,12 +1,10 @@
 // Three ways in which a commit phase loses its worker; the claim finds it a new one.
 #include "engine/finish.h"
 
-#include "engine/event.h"
+#include <assert.h>
 
-static struct subject subject_of(const struct execution *e)
-{
-    return (struct subject){ e->org, e->job.high, e->attempt };
-}
+#include "engine/event.h"
+#include "engine/job.h"
 
 // When the next try may begin after so many failures.
 static bool next_try(struct tx *tx, const struct execution *e, int64_t failures, pawl_time *at,
@@ -23,11 +21,13 @@ static bool next_try(struct tx *tx, const struct execution *e, int64_t failures,
     return true;
 }
 
-static bool give_back(struct tx *tx, const struct lease *lease, const struct held *held,
-                      pawl_time at, struct pawl_error *err)
+static bool give_back(struct tx *tx, const struct lease *lease, struct held *held, pawl_time at,
+                      struct pawl_error *err)
 {
-    const struct execution *e = &held->execution;
+    struct execution *e = &held->execution;
     int64_t changed = 0;
+    e->finish_at = at;
+    e->lease_expires_at = tx->now;
     return sql_run_counting(tx, Q_EXECUTION_FINISH_GIVE_BACK, &changed, err, INT(e->id.high),
                             INT(e->attempt), INT(e->worker), INT(tx->now), INT(at),
                             INT(e->finish_failures))
@@ -54,15 +54,16 @@ bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
     if (at < tx->now + asked)
         at = tx->now + asked;
     return give_back(tx, lease, held, at, err)
-        && event_append(tx, subject_of(e), EVENT_JOB_FINISH_FAILED, detail(tx, e, error->class),
-                        err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
+                        detail(tx, e, error->class), err);
 }
 
 bool finish_release(struct tx *tx, const struct lease *lease, struct held *held,
                     struct pawl_error *err)
 {
     return give_back(tx, lease, held, tx->now, err)
-        && event_append(tx, subject_of(&held->execution), EVENT_JOB_FINISH_RELEASED, S(""), err);
+        && event_append(tx, execution_subject(&held->execution), EVENT_JOB_FINISH_RELEASED,
+                        S(""), err);
 }
 
 bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
@@ -73,6 +74,33 @@ bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
     e->finish_failures++;
     return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
                    INT(e->finish_failures))
-        && event_append(tx, subject_of(e), EVENT_JOB_FINISH_FAILED, detail(tx, e, ERROR_CRASH),
-                        err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
+                        detail(tx, e, ERROR_CRASH), err);
+}
+
+static bool live_keys(struct tx *tx, int64_t job, struct keys *keys, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_EXECUTION_LIVE_OF_JOB, err, INT(job))
+        || !rows_keys(&rows, keys, err))
+        return false;
+    assert(keys->count == 1);  // the job is FINISHING: a live execution holds it
+    return true;
+}
+
+// COMMITTED -> DONE by an operator's word: the phase failed for good and somebody has seen to it.
+bool finish_end(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    struct keys keys;
+    struct execution e;
+    if (!job_load(tx, id, job, err))
+        return false;
+    if (job->phase != PHASE_FINISHING)
+        return fail(err, PAWL_CONFLICT,
+                    "job %.*s is %s (%s): only a committed job has a phase to end",
+                    STR(id_text(tx->arena, id)), job_state_name(job->state),
+                    job_phase_name(job->phase));
+    return live_keys(tx, job->id.high, &keys, err) && execution_load_row(tx, keys.at[0], &e, err)
+        && event_append(tx, execution_subject(&e), EVENT_JOB_FINISH_ENDED, S(""), err)
+        && execution_settle(tx, &e, err) && job_load(tx, id, job, err);
 }

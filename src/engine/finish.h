@@ -17,5 +17,9 @@ CHECKED bool finish_failed(struct tx *tx, const struct lease *lease, struct held
 CHECKED bool finish_release(struct tx *tx, const struct lease *lease, struct held *held,
                             struct pawl_error *err);
 
+// An operator ends a commit phase that keeps failing: the job has SUCCEEDED, and the audit trail
+// says who said so. PAWL_CONFLICT unless the job is committed and not done.
+CHECKED bool finish_end(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
 // Its worker is gone. The first time another may have it at once; then it is a try that failed.
 CHECKED bool finish_free(struct tx *tx, struct execution *execution, struct pawl_error *err);

@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/text_rule.h"
 #include "store/names.h"
 
 static struct subject subject_of(const struct job *job)
@@ -82,12 +83,18 @@ static bool change_allowed(struct tx *tx, const struct job *job, const struct jo
         return fail(err, PAWL_CONFLICT, "job %.*s is RUNNING: only a waiting job can be changed",
                     STR(id_text(tx->arena, job->id)));
     struct problems problems = { .arena = tx->arena };
-    struct contract contract = job->contract;
-    contract.queue = change->has_queue ? change->queue : job->contract.queue;
-    contract.priority = change->has_priority ? change->priority : job->contract.priority;
-    contract_check(&contract, tx->now, "", &problems);
+    if (change->has_queue && str_eq(change->queue, DEADLETTER_QUEUE))
+        problem_add(&problems, "queue", "nothing can be moved to q:deadletter");
+    else if (change->has_queue
+             && (change->queue.n > NAME_BYTES_MAX || !text_is_name(change->queue)))
+        problem_add(&problems, "queue", "must be 1 to %d of A-Z a-z 0-9 . _ : -", NAME_BYTES_MAX);
+    if (change->has_priority
+        && (change->priority < PRIORITY_MIN || change->priority > PRIORITY_MAX))
+        problem_add(&problems, "priority", "must be %d to %d", PRIORITY_MIN, PRIORITY_MAX);
     if (change->has_run_at && change->run_at < tx->now - CLOCK_DRIFT_US)
-        problem_add(&problems, "run_at", "lies more than 60 s in the past");
+        problem_add(&problems, "scheduled_for", "lies more than 60 s in the past");
+    if (change->has_run_at && change->run_at > tx->now + SCHEDULE_US_MAX)
+        problem_add(&problems, "scheduled_for", "lies more than 10 years ahead");
     return problems_none(&problems, err);
 }
 

@@ -38,9 +38,9 @@ static bool text_fits(struct str wanted, struct str actual)
     return wanted.n == 0 || str_eq(wanted, actual);
 }
 
-static bool fits(const struct job_filter *f, int64_t org, const struct job *job)
+static bool fits(const struct job_filter *f, const struct job *job)
 {
-    return (org == 0 || job->keys.org == org) && (!f->has_state || job->state == f->state)
+    return (!f->has_state || job->state == f->state)
         && text_fits(f->queue, job->queue) && text_fits(f->job_type, job->contract.job_type)
         && text_fits(f->serial_key, job->contract.serial_key)
         && text_fits(f->correlation_id, job->contract.correlation_id)
@@ -56,6 +56,8 @@ static bool look(struct tx *tx, struct arena *scratch, int64_t key, struct job *
     tx->arena = scratch;
     bool done = job_examine(tx, key, job, problem, err);
     tx->arena = arena;
+    if (done && scratch->failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory to list jobs");
     return done;
 }
 
@@ -86,8 +88,9 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
         const char *problem = NULL;
         if (!look(tx, &scratch, keys.at[i], &job, &problem, err))
             return false;
-        list->damaged += problem != NULL;
-        if (!problem && fits(filter, org, &job) && !keep(tx, keys.at[i], &found, err))
+        bool ours = org == 0 || job.keys.org == org;
+        list->damaged += ours && problem;
+        if (ours && !problem && fits(filter, &job) && !keep(tx, keys.at[i], &found, err))
             return false;
     }
     list->jobs = found.items;

@@ -220,7 +220,7 @@ static bool load(struct tx *tx, const struct wanted *wanted, struct job *job,
     if (!examine(tx, wanted, job, &problem, err))
         return false;
     return !problem
-        || fail(err, PAWL_STORE, "the records of job %.*s are damaged: %s; run `pawl verify`",
+        || fail(err, PAWL_DAMAGED, "the records of job %.*s are damaged: %s; run `pawl verify`",
                 STR(id_text(tx->arena, job->id)), problem);
 }
 

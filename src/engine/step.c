@@ -4,13 +4,15 @@
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/fence.h"
+#include "model/text_rule.h"
 
 static bool check(struct tx *tx, struct str name, struct str result, bool has_result,
                   struct pawl_error *err)
 {
     struct problems problems = { .arena = tx->arena };
-    if (name.n < 1 || name.n > STEP_NAME_BYTES_MAX || !utf8_valid(name))
-        problem_add(&problems, "name", "must be 1 to %d bytes of UTF-8", STEP_NAME_BYTES_MAX);
+    if (name.n > STEP_NAME_BYTES_MAX || !text_is_key(name))
+        problem_add(&problems, "name", "must be 1 to %d bytes of printable UTF-8",
+                    STEP_NAME_BYTES_MAX);
     SCOPED(json) json_t *value = NULL;
     struct pawl_error why;
     if (has_result && !json_parse(result, PAYLOAD_BYTES_MAX, &value, &why))
@@ -38,14 +40,18 @@ static bool load(struct tx *tx, const struct execution *e, struct str name, stru
     return rows_ok(&rows, err);
 }
 
-static bool store(struct tx *tx, const struct execution *e, struct step *step,
+// Writes the step, and says so in the audit trail.
+static bool store(struct tx *tx, const struct execution *e, struct step *step, enum event event,
                   struct pawl_error *err)
 {
     step->attempt = e->attempt;
     step->updated_at = tx->now;
+    SCOPED(json) json_t *told = json_pack("{s:s%, s:I}", "step", step->name.s, step->name.n,
+                                          "tries", (json_int_t)step->tries);
     return sql_run(tx, Q_STEP_PUT, err, INT(e->job.high), TEXT(step->name), INT(e->org),
                    INT(step->attempt), INT(step->tries), step->done ? TEXT(step->result) : NONE,
-                   TEXT_OR_NONE(step->error_message), INT(tx->now));
+                   TEXT_OR_NONE(step->error_message), INT(tx->now))
+        && event_append(tx, execution_subject(e), event, json_text(tx->arena, told), err);
 }
 
 static bool pass(struct tx *tx, const struct lease *lease, struct str name, struct held *held,
@@ -89,7 +95,7 @@ bool step_put(struct tx *tx, const struct lease *lease, struct str name, struct 
     step->done = true;
     step->result = result;
     step->error_message = S("");
-    return store(tx, &held.execution, step, err);
+    return store(tx, &held.execution, step, EVENT_STEP_DONE, err);
 }
 
 bool step_fail(struct tx *tx, const struct lease *lease, struct str name, struct str message,
@@ -103,17 +109,13 @@ bool step_fail(struct tx *tx, const struct lease *lease, struct str name, struct
         return false;
     if (step->done)
         return fail(err, PAWL_CONFLICT, "step %.*s is done: it cannot fail any more", STR(name));
+    if (step->tries >= policy.step_attempts)
+        return fail(err, PAWL_CONFLICT, "step %.*s has used its %lld tries: fail the execution",
+                    STR(name), (long long)policy.step_attempts);
     step->tries++;
     step->may_retry = step->tries < policy.step_attempts;
-    step->error_message = utf8_valid(message) && message.n <= ERROR_MESSAGE_BYTES_MAX
-                            ? message
-                            : S("(an error text that is too long or not UTF-8)");
-    SCOPED(json) json_t *told = json_pack("{s:s#, s:I}", "step", name.s, (int)name.n, "try",
-                                          (json_int_t)step->tries);
-    return store(tx, e, step, err)
-        && (!step->may_retry
-            || event_append(tx, (struct subject){ e->org, e->job.high, e->attempt },
-                            EVENT_STEP_RETRIED, json_text(tx->arena, told), err));
+    step->error_message = text_clip(message, ERROR_MESSAGE_BYTES_MAX);
+    return store(tx, e, step, step->may_retry ? EVENT_STEP_RETRIED : EVENT_STEP_FAILED, err);
 }
 
 bool steps_of_job(struct tx *tx, int64_t job, struct step **steps, size_t *count,

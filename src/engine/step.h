@@ -29,7 +29,8 @@ CHECKED bool step_put(struct tx *tx, const struct lease *lease, struct str name,
                       struct step *step, struct pawl_error *err);
 
 // Records a failed try. `may_retry` says whether the step may be tried again in this execution; if
-// so the audit trail has `step.retried` (STEP_RETRIED), if not the execution has to fail.
+// so the audit trail has `step.retried` (STEP_RETRIED), if not `step.failed`, and the execution has
+// to fail: a further try is PAWL_CONFLICT.
 CHECKED bool step_fail(struct tx *tx, const struct lease *lease, struct str name,
                        struct str message, struct step *step, struct pawl_error *err);
 

@@ -2,6 +2,7 @@
 // operation.
 #include "engine/sweep.h"
 
+#include "engine/event.h"
 #include "engine/job.h"
 
 static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
@@ -12,7 +13,8 @@ static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *
         && rows_keys(&rows, keys, err);
 }
 
-// An expired lease whose run is past its deadline was cut short by it: see lease_end.
+// A lease ends with its run's deadline at the latest. One that ended there was renewed to the last:
+// the run took too long. One that ended before was not renewed: its worker is gone.
 static bool expire(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
 {
     struct execution e;
@@ -22,7 +24,7 @@ static bool expire(struct tx *tx, int64_t key, struct swept *swept, struct pawl_
         swept->finished++;
         return execution_reconcile(tx, &e, err);
     }
-    if (e.status == EXECUTION_IN_PROGRESS && tx->now >= e.deadline_at) {
+    if (e.status == EXECUTION_IN_PROGRESS && e.lease_expires_at >= e.deadline_at) {
         swept->timed_out++;
         return execution_end(tx, &e, END_TIMEOUT,
                              &(struct work_error){ .class = ERROR_TIMEOUT,
@@ -46,7 +48,7 @@ static bool become_due(struct tx *tx, int64_t key, struct swept *swept, struct p
 static bool give_up(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
 {
     struct job job;
-    if (!sql_run(tx, Q_WAIT_LIMIT_DELETE, err, INT(key)) || !job_load_row(tx, key, &job, err))
+    if (!job_load_row(tx, key, &job, err) || !sql_run(tx, Q_WAIT_LIMIT_DELETE, err, INT(key)))
         return false;
     if (job.state != JOB_QUEUED || job.attempt > 0)
         return true;
@@ -89,15 +91,29 @@ static bool next_finish(struct tx *tx, pawl_time *next, struct pawl_error *err)
         && next_time(&rows, next, err);
 }
 
-bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err)
+// One job whose records are damaged must not keep the others from being swept. It is noticed before
+// anything is written.
+static bool act_on(struct tx *tx, size_t chore, int64_t key, struct swept *swept,
+                   struct pawl_error *err)
 {
-    *swept = (struct swept){0};
+    struct swept before = *swept;
+    if (chores[chore].act(tx, key, swept, err))
+        return true;
+    if (err->code != PAWL_DAMAGED)
+        return false;
+    *swept = before;
+    swept->damaged++;
+    return true;
+}
+
+static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err)
+{
     for (size_t i = 0; i < countof(chores); i++) {
         struct keys keys;
         if (!keys_of(tx, chores[i].find, limit, &keys, err))
             return false;
         for (size_t k = 0; k < keys.count; k++)
-            if (!chores[i].act(tx, keys.at[k], swept, err))
+            if (!act_on(tx, i, keys.at[k], swept, err))
                 return false;
         swept->more = swept->more || keys.count == limit;
     }
@@ -105,4 +121,15 @@ bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *
         if (!next_chore(tx, chores[i].next, &swept->next, err))
             return false;
     return next_finish(tx, &swept->next, err);
+}
+
+bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    struct pawl_error unseen;
+    *swept = (struct swept){0};
+    tx->caller = caller ? caller : &caller_pawl;
+    bool done = sweep_all(tx, limit, swept, err ? err : &unseen);
+    tx->caller = caller;
+    return done;
 }

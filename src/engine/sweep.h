@@ -12,10 +12,12 @@ struct swept {
     size_t finished;   // committed, and now done or free to be finished
     size_t due;        // retries and delayed jobs whose time has come
     size_t gave_up;    // waited longer than their max_wait
+    size_t damaged;    // left as they are, because their records contradict each other: see verify
     bool more;         // the limit was reached: sweep again
     pawl_time next;    // when there will be something to sweep or to finish; 0: nothing is known
 };
 
+// Without a caller it acts in the name of Pawl itself.
 CHECKED bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err);
 
 // ----- boot
@@ -39,10 +41,12 @@ CHECKED bool instance_leave(struct tx *tx, const struct instance *instance,
 struct recovered {
     size_t ended;     // runs of an earlier boot, given their verdict
     size_t finished;  // committed runs of an earlier boot, finished
+    size_t damaged;   // left to the operator: see verify
     bool more;
 };
 
 // Ends the runs of earlier boots of this instance with PROCESS_TERMINATED and their policy's
-// `on_crash` (RUN-5). Runs of other and unknown instances wait for their leases.
+// `on_crash` (RUN-5). Runs of other and unknown instances wait for their leases. PAWL_FENCED when
+// another boot has entered the instance meanwhile: its runs live.
 CHECKED bool boot_recover(struct tx *tx, const struct instance *instance, size_t limit,
                           struct recovered *recovered, struct pawl_error *err);

@@ -17,7 +17,6 @@
 enum { PAYLOAD_DEPTH_MAX = JSON_DEPTH_MAX - 1 };  // the job object around it is one level
 
 #define REPEAT_US_MAX DAYS(366)
-#define SCHEDULE_US_MAX DAYS(3653)  // ten years ahead
 #define WAIT_US_MIN MILLISECONDS(1)
 #define WAIT_US_MAX DAYS(365)
 

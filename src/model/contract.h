@@ -36,6 +36,7 @@ enum contract_limits {
 };
 
 #define CLOCK_DRIFT_US SECONDS(60)
+#define SCHEDULE_US_MAX DAYS(3653)  // ten years ahead
 
 // Everything about a job that never changes after it is stored. Empty text: not given.
 struct contract {

@@ -32,6 +32,7 @@ struct execution {
     struct tally tally;           // the job's history when this attempt was leased, itself counted
     bool finish;                  // a commit phase follows COMMITTED
     int64_t finish_failures;      // failed tries of that phase
+    pawl_time finish_at;          // nobody holds it: may be leased for finishing from then on; or 0
     struct str serial_key;
     // The store's own keys.
     int64_t org, worker, policy, type, queue;

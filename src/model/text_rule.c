@@ -73,3 +73,13 @@ bool text_is_traceparent(struct str text)
         return false;
     return text.n == 55 || (!is_zero(s, 2) && s[55] == '-' && text_is_key(text));
 }
+
+struct str text_clip(struct str text, size_t bytes_max)
+{
+    size_t n = text.n < bytes_max ? text.n : bytes_max;
+    while (n > 0 && n < text.n && ((unsigned char)text.s[n] & 0xc0) == 0x80)
+        n--;
+    struct str clipped = { text.s, n };
+    bool storable = n == 0 || (utf8_valid(clipped) && !memchr(clipped.s, 0, n));
+    return storable ? clipped : S("(an error text that is not UTF-8)");
+}

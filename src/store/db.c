@@ -119,23 +119,23 @@ void tx_end(struct tx *tx)
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
-    return tx->db->driver->execute(tx->db, sql, err);
+    return tx->db->driver->execute_application(tx->db, sql, err);
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return tx_execute(tx, "SAVEPOINT part", err);
+    return tx->db->driver->execute(tx->db, "SAVEPOINT part", err);
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
 {
-    return tx_execute(tx, "RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "RELEASE part", err);
 }
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
     names_forget(tx->db->names);
-    return tx_execute(tx, "ROLLBACK TO part; RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "ROLLBACK TO part; RELEASE part", err);
 }
 
 bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct value *values,

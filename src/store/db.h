@@ -129,5 +129,6 @@ CHECKED bool rows_keys(struct rows *rows, struct keys *keys, struct pawl_error *
 // The one number of an answer; 0 when there is no row.
 CHECKED bool rows_number(struct rows *rows, int64_t *number, struct pawl_error *err);
 
-// SQL of the application's own, inside the transaction; and of migrations.
+// SQL of the application's own, inside the transaction, which it cannot begin or end; and of
+// migrations.
 CHECKED bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err);

@@ -40,6 +40,7 @@ struct sqlite {
     struct lock lock;
     bool writing;  // holds the lock
     bool read_only;
+    bool application;  // SQL of the application's own is being prepared
     int frames;  // in the log after the last commit
     int64_t wal_bytes_max;
     char *path;
@@ -78,12 +79,42 @@ static bool failed(struct sqlite *sqlite, const char *what, struct pawl_error *e
                 sqlite3_errmsg(sqlite->connection));
 }
 
+// A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
+// after it would then be committed one by one, and could not be taken back.
+static bool still_inside(struct sqlite *sqlite, struct pawl_error *err)
+{
+    if (!sqlite->writing || !sqlite3_get_autocommit(sqlite->connection))
+        return true;
+    return fail(err, PAWL_STORE, "%s: a statement has ended the transaction it was part of",
+                sqlite->path);
+}
+
 static bool execute(struct db *db, const char *sql, struct pawl_error *err)
 {
     struct sqlite *sqlite = of(db);
+    if (!still_inside(sqlite, err))
+        return false;
     if (sqlite3_exec(sqlite->connection, sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
     return failed(sqlite, "statement refused", err);
+}
+
+// Asked for each part of a statement when it is prepared. Its parameters are dictated by SQLite.
+static int authorize(void *self, int action, const char *a, const char *b, const char *c,
+                     const char *d)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    bool ends_it = action == SQLITE_TRANSACTION && ((struct sqlite *)self)->application;
+    return ends_it ? SQLITE_DENY : SQLITE_OK;
+}
+
+// The application's SQL may do what it likes inside the transaction, but not begin or end one.
+static bool execute_application(struct db *db, const char *sql, struct pawl_error *err)
+{
+    of(db)->application = true;
+    bool done = execute(db, sql, err);
+    of(db)->application = false;
+    return done && still_inside(of(db), err);
 }
 
 // Copies the log back into the file. The caller holds the lock. Done is done: what could not be
@@ -161,8 +192,8 @@ static void give_lock(struct sqlite *sqlite)
     sqlite->writing = false;
 }
 
-// A disk that is full leaves the transaction uncommitted; after any other error of a write the
-// commit may or may not have reached the disk, and only reopening can tell.
+// A disk that is full, or a lock that was not had, leaves the transaction uncommitted; after any
+// other error the commit may or may not have reached the disk, and only reopening can tell.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct sqlite *sqlite = of(db);
@@ -173,7 +204,8 @@ static bool commit(struct db *db, struct pawl_error *err)
         give_lock(sqlite);
         return true;
     }
-    if (code_of(result) != PAWL_STORE || !sqlite->writing)
+    enum pawl_code code = code_of(result);
+    if (code == PAWL_DISK_FULL || code == PAWL_BUSY || !sqlite->writing)
         return failed(sqlite, "commit refused", err);
     return fail(err, PAWL_IN_DOUBT, "%s: the outcome of a commit is unknown: %s", sqlite->path,
                 sqlite3_errmsg(sqlite->connection));
@@ -225,7 +257,7 @@ static bool start(struct db *db, enum query query, const struct value *values, s
                   void **result, struct pawl_error *err)
 {
     struct sqlite *sqlite = of(db);
-    if (!prepare(sqlite, query, err))
+    if (!still_inside(sqlite, err) || !prepare(sqlite, query, err))
         return false;
     struct statement *statement = &sqlite->statements[query];
     assert(!statement->busy);  // a statement inside its own loop would lose its place
@@ -307,6 +339,7 @@ static const struct db_driver driver = {
     .commit = commit,
     .rollback = rollback,
     .execute = execute,
+    .execute_application = execute_application,
     .start = start,
     .next = next,
     .finish = finish,
@@ -371,6 +404,14 @@ static bool is_ours(struct sqlite *sqlite, struct pawl_error *err)
                 sqlite->path);
 }
 
+static bool is_write_ahead(struct sqlite *sqlite, struct pawl_error *err)
+{
+    int64_t wal = 0;
+    return pragma_int(sqlite, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'",
+                      &wal, err)
+        && (wal || fail(err, PAWL_STORE, "%s cannot have a write-ahead log here", sqlite->path));
+}
+
 static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
 {
     sqlite3_extended_result_codes(sqlite->connection, 1);
@@ -386,10 +427,14 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
                  "PRAGMA foreign_keys=ON;"
                  "PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF; PRAGMA mmap_size=0;"
                  "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864;"
-                 "PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=OFF",
-                 err))
+                 "PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=OFF;"
+                 "PRAGMA recursive_triggers=ON",
+                 err)
+        || !is_write_ahead(sqlite, err))
         return false;
     sqlite3_wal_hook(sqlite->connection, remember_frames, sqlite);
+    sqlite3_set_authorizer(sqlite->connection, authorize, sqlite);
+    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);  // and so learns how long the log is
     return true;
 }
 

@@ -8,6 +8,7 @@ struct db_driver {
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
     bool (*execute)(struct db *db, const char *sql, struct pawl_error *err);
+    bool (*execute_application)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*start)(struct db *db, enum query query, const struct value *values, size_t count,
                   void **statement, struct pawl_error *err);
     bool (*next)(struct db *db, void *statement, bool *row, struct pawl_error *err);
