@@ -100,22 +100,25 @@ while IFS='|' read -r name wanted pattern words; do
     expect "$name" "$wanted" "$pattern" "${words[@]}"
 done <<'TABLE'
 no_command|2|needs a command.*--help|
-unknown_command|2|enqeue .did you mean enqueue|enqeue x
-unknown_command_far_off|2|unknown command frobnicate; see|frobnicate
+unknown_command|2|enqeue. .did you mean enqueue|enqeue x
+unknown_command_far_off|2|unknown command .frobnicate.; see .pawl --help|frobnicate
 unknown_option|2|--stroe .did you mean --store|jobs --stroe x
-unknown_option_hint|2|see .pawl --help|jobs --nonsense-option
+unknown_option_hint|2|option --nonsense-option; see .pawl jobs --help|jobs --nonsense-option
+unknown_option_of_another_command|2|option --holt; see|jobs --holt
+unknown_option_before_the_command|2|--jsn .did you mean --json.*pawl jobs --help|--jsn jobs
+unknown_option_letters_swapped|2|--josn .did you mean --json|migrate --josn
 unknown_short_option|2|unknown option -x|jobs -x
 option_of_another_command|2|jobs takes no option --hold; see .pawl jobs --help|jobs --hold
 option_without_command|2|takes no option --json|--json
-missing_value_at_the_end|2|--key needs a value|enqueue t --key
+missing_value_at_the_end|2|--key needs a value.*pawl enqueue --help|enqueue t --key
 missing_value_before_an_option|2|--key needs a value|enqueue t --key --hold
-value_for_a_flag|2|--hold takes no value|enqueue t --hold=yes
-option_given_twice|2|--key is given twice|enqueue t --key a --key b
+value_for_a_flag|2|--hold takes no value; see .pawl enqueue --help|enqueue t --hold=yes
+option_given_twice|2|--key is given twice; see .pawl enqueue --help|enqueue t --key a --key b
 missing_type|2|enqueue needs TYPE|enqueue
 missing_id|2|show needs ID|show
 missing_file|2|import needs FILE|import
-too_many_words|2|does not know what to do with c|enqueue a {} c
-too_many_words_for_jobs|2|does not know what to do with x|jobs x
+too_many_words|2|does not know what to do with .c.;|enqueue a {} c
+too_many_words_for_jobs|2|does not know what to do with .x.;|jobs x
 key_and_dedupe|2|exclude each other|enqueue t --key k --dedupe
 hold_and_wait|2|exclude each other|enqueue t --hold --wait
 bad_time|2|--at must be a time|enqueue t --at tomorrow
@@ -124,7 +127,7 @@ bad_time_of_the_13th_month|2|--at must be a time|enqueue t --at 2026-13-01T00:00
 bad_duration|2|--at must be a time|enqueue t --at +5
 bad_negative_duration|2|--at must be a time|enqueue t --at +-5m
 bad_double_plus|2|--at must be a time|enqueue t --at ++5m
-bad_max_wait|2|--max-wait must be a duration|enqueue t --max-wait soon
+bad_max_wait|2|--max-wait must be a duration.*ms s m h d|enqueue t --max-wait soon
 zero_max_wait|2|--max-wait must be a duration|enqueue t --max-wait 0s
 bad_priority|2|--priority must be a whole number|enqueue t --priority high
 priority_with_a_fraction|2|--priority must be a whole number|enqueue t --priority 1.5
@@ -137,9 +140,15 @@ bad_state|2|--state must be CREATED|jobs --state DONE
 state_in_lower_case|2|--state must be|jobs --state failed
 bad_limit|2|--limit must be|jobs --limit 0
 limit_too_high|2|--limit must be|jobs --limit 10001
-bad_id|2|nonsense is no job id|show nonsense
+bad_id|2|.nonsense. is no job id: a job id is a full UUID|show nonsense
 bad_id_for_cancel|2|is no job id|cancel 0198c7a2
-unknown_help|2|unknown command nonsense|help nonsense
+unknown_help|2|unknown command .nonsense.; see .pawl --help|help nonsense
+unknown_help_is_guessed|2|did you mean enqueue|help enqueu
+help_of_an_unknown_command|2|unknown command .nonsense|nonsense --help
+help_beats_other_options|0|^Usage: pawl jobs|jobs --help --json --nonsense
+help_beats_a_missing_value|0|^Usage: pawl enqueue|enqueue --key --help
+version_as_a_word|0|^pawl [0-9]|version
+version_in_short|0|^pawl [0-9]|-v
 change_without_a_change|2|at least one of|change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44
 unknown_kind_of_store|2|sqlite:FILE|enqueue t --store mysql:x
 store_without_a_kind|2|sqlite:FILE|jobs --store pawl.db
@@ -159,7 +168,7 @@ bad_queue|1|queue: must be|enqueue t --queue a/b
 deadletter_queue|1|nothing can be enqueued to q:deadletter|enqueue t --queue q:deadletter
 unknown_policy|1|policy: no policy|enqueue t --policy nosuch
 time_too_far_ahead|1|more than 10 years|enqueue t --at 4000d
-import_of_nothing|3|cannot open no-such.jsonl|import no-such.jsonl
+import_of_nothing|3|cannot open .no-such.jsonl|import no-such.jsonl
 import_of_a_directory|1|cannot read line 1|import .
 no_store_for_jobs|3|there is no store at pawl.db|jobs
 no_store_for_show|3|there is no store at pawl.db|show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44
@@ -172,6 +181,7 @@ no_store_for_change|3|there is no store at|change 0198c7a2-5b1e-7000-8000-3c1f0a
 TABLE
 expect OPS_1_every_problem_is_named 1 'job_type: must' enqueue 'a b' '[]' --queue x/y --policy p
 check OPS_1_one_line_per_problem is "$(wc -l <"$here/.err")" 4
+expect an_empty_id_is_quoted 2 '.. is no job id' show ''
 expect an_argument_that_is_not_utf8 2 'not valid UTF-8' enqueue $'\xff\xfe'
 long=$(printf 'k%.0s' {1..300})
 expect a_key_of_300_bytes 1 'idempotency_key: .*at most 256' enqueue t --key "$long"

@@ -25,7 +25,8 @@ void help_program(void)
          "  --help     this page; after a command, what that command takes\n"
          "  --version  which pawl this is\n\n"
          "The store is --store URL, else $PAWL_STORE, else sqlite:pawl.db. NO_COLOR is respected.\n"
-         "Exit status: 0 done, 1 it failed, 2 bad usage, 3 not found, 4 refused, 5 not allowed.\n\n"
+         "Exit status: 0 done, 1 it failed, or the job was invalid, 2 bad usage, 3 not found,\n"
+         "4 refused, 5 not allowed (with keys).\n\n"
          "Example:\n"
          "  pawl enqueue report.export '{\"month\": \"2026-08\"}' && pawl jobs");
 }
@@ -60,7 +61,7 @@ bool command_help(struct cli *cli, struct pawl_error *err)
     }
     const struct command *command = command_find(cli->words[0]);
     if (!command)
-        return usage(cli, err, "unknown command %.*s", STR(cli->words[0]));
+        return unknown_command(cli, cli->words[0], err);
     help_command(command);
     return true;
 }

@@ -12,7 +12,7 @@ bool lines_open(struct lines *lines, const char *path, struct pawl_error *err)
     bool is_stdin = strcmp(path, "-") == 0;
     *lines = (struct lines){ .fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC) };
     if (lines->fd < 0)
-        return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_INVALID, "cannot open %s: %s",
+        return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_INVALID, "cannot open `%s`: %s",
                     path, strerror(errno));
     lines->bytes = malloc(LINE_BYTES_MAX + 1);
     return lines->bytes || fail(err, PAWL_NO_MEMORY, "no memory to read %s", path);

@@ -83,5 +83,5 @@ bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err)
         return true;
     if (looks_like_uuid(text))
         return fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(text));
-    return usage(cli, err, "%.*s is no job id", STR(text));
+    return usage(cli, err, "`%.*s` is no job id: a job id is a full UUID", STR(text));
 }
