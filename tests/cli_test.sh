@@ -120,6 +120,8 @@ missing_file|2|import needs FILE|import
 too_many_words|2|does not know what to do with .c.;|enqueue a {} c
 too_many_words_for_jobs|2|does not know what to do with .x.;|jobs x
 key_and_dedupe|2|exclude each other|enqueue t --key k --dedupe
+key_and_a_time_from_now|2|--at must be an absolute time|enqueue t --key k --at +5m
+dedupe_and_a_time_from_now|2|--at must be an absolute time|enqueue t --dedupe --at 5m
 hold_and_wait|2|exclude each other|enqueue t --hold --wait
 bad_time|2|--at must be a time|enqueue t --at tomorrow
 bad_time_without_zone|2|--at must be a time|enqueue t --at 2026-08-22T10:00:00
@@ -166,7 +168,7 @@ empty_key|1|idempotency_key: .*empty|enqueue t --key=
 empty_queue|1|queue: .*empty|enqueue t --queue=
 bad_queue|1|queue: must be|enqueue t --queue a/b
 deadletter_queue|1|nothing can be enqueued to q:deadletter|enqueue t --queue q:deadletter
-unknown_policy|1|policy: no policy|enqueue t --policy nosuch
+unknown_policy|1|no policy .nosuch.; built in are default .*scheduled$|enqueue t --policy nosuch
 time_too_far_ahead|1|more than 10 years|enqueue t --at 4000d
 import_of_nothing|3|cannot open .no-such.jsonl|import no-such.jsonl
 import_of_a_directory|1|cannot read line 1|import .
@@ -189,12 +191,15 @@ expect control_characters_in_a_key 1 'serial_key: must be' enqueue t --serial-ke
 head -c 1100000 /dev/zero | tr '\0' ' ' >big
 pawl enqueue t - <big
 check payload_too_large_on_stdin is "$status" 1
-check payload_too_large_is_named grep -q 'payload: ' "$here/.err"
+check payload_too_large_is_named grep -q 'payload: has more than 1048576 bytes' "$here/.err"
 printf '{"a":"x\0y"}' >nul
 pawl enqueue t - <nul
 check payload_with_nul_on_stdin is "$status" 1
 pawl enqueue t - </dev/null
-check payload_of_nothing_on_stdin is "$status" 1
+check payload_of_nothing_on_stdin grep -q 'payload: .*the text is empty' "$here/.err"
+expect payload_with_a_byte_order_mark 1 'payload: .*byte order mark' enqueue t $'\ufeff{}'
+expect enqueue_help_says_the_limits 0 '1 MiB and 31 levels' enqueue --help
+check enqueue_help_lists_the_policies grep -q '^  default critical .*scheduled$' "$here/.out"
 check refusals_and_readers_never_create_a_store absent '*.db'
 check readers_leave_no_lock_file absent '*-lock*'
 
@@ -262,8 +267,9 @@ expect RUN_8_without_a_key_each_is_a_new_run 0 'QUEUED$' enqueue doc --policy do
 one=$(id)
 expect RUN_8_also_with_equal_content 0 'QUEUED$' enqueue doc --policy document
 check RUN_8_another_run is_not "$(id)" "$one"
-pawl enqueue full '{"x":"ü"}' --queue q:exports --serial-key s1 --at +5m --policy transfer \
-    --priority -7 --max-wait 10m --project $other_org --correlation-id c-1 --key full-1 --json
+pawl enqueue full '{"x":"ü"}' --queue q:exports --serial-key s1 --at 2027-03-04T05:06:07Z \
+    --policy transfer --priority -7 --max-wait 10m \
+    --project $other_org --correlation-id c-1 --key full-1 --json
 check enqueue_json_is_the_job_object json 'd["job_type"] == "full" and d["payload"] == {"x": "ü"}
     and d["queue"] == "q:exports" and d["serial_key"] == "s1" and d["policy"] == "transfer"
     and d["priority"] == -7 and d["max_wait"] == "10m" and d["correlation_id"] == "c-1"
@@ -355,6 +361,12 @@ check OPS_11_events_say_who_and_which_request json 'all(e["actor_id"] and e["req
     and e["correlation_id"] and e["org_id"] and e["at"] for e in d["audit"])'
 "$pawl" jobs >/dev/full 2>"$here/.err"
 check a_full_disk_behind_stdout_is_no_success is $? 1
+for words in '' --json; do
+    "$pawl" enqueue a $words >/dev/full 2>"$here/.err"
+    check "enqueue_to_a_full_disk_$words" is $? 1
+    check "enqueue_says_why_and_what_is_stored_$words" \
+        grep -qE 'No space left on device; job [0-9a-f-]{36} is stored' "$here/.err"
+done
 
 # ----- what strangers wrote cannot command a terminal
 
@@ -408,7 +420,8 @@ check import_names_the_line_and_the_field grep -q '^some.jsonl:5: payload: must 
 check import_names_every_problem is "$(grep -c '^some.jsonl:5: ' "$here/.err")" 3
 check import_says_what_is_no_json grep -q '^some.jsonl:6: ' "$here/.err"
 check import_says_that_a_key_is_reused grep -q '^some.jsonl:8: .*bulk-1 belongs' "$here/.err"
-check OPS_10_import_for_another_org_is_refused grep -q '^some.jsonl:9: org_id' "$here/.err"
+check OPS_10_import_for_another_org_is_refused \
+    grep -q "^some.jsonl:9: org_id: is not the caller's org" "$here/.err"
 check import_stores_the_rest is "$(jobs_in sqlite:import.db)" 6
 expect OPS_4_import_again_is_harmless 1 '^0 new, 6 known, 4 refused$' import some.jsonl
 check OPS_4_and_stores_nothing is "$(jobs_in sqlite:import.db)" 6
@@ -434,7 +447,7 @@ expect import_of_an_empty_file 0 '^0 new, 0 known, 0 refused$' import empty.json
 } >long.jsonl
 expect import_passes_over_a_line_too_long 1 '^2 new, 0 known, 2 refused$' import long.jsonl
 check import_says_which_line_is_too_long grep -q '^long.jsonl:1: .*8 MiB' "$here/.err"
-check import_says_which_payload_is_too_large grep -q '^long.jsonl:5: payload: ' "$here/.err"
+check import_says_which_payload_is_too_large grep -q '^long.jsonl:5: payload: has' "$here/.err"
 expect a_long_line_without_end 1 '^0 new, 0 known, 1 refused$' import <(head -c 9000000 /dev/zero)
 python3 -c 'for n in range(100): print("""{"job_type":"big","payload":{"n":%d,"x":"%s"}}"""
     % (n, "x" * 900000))' >many.jsonl
@@ -474,7 +487,7 @@ check OPS_4_every_line_is_one_job is "$(jobs_in sqlite:killed.db)" 3000
 # ----- wait
 
 export PAWL_STORE=sqlite:wait.db
-exec 8< <("$pawl" enqueue report '{"steps":["a","b"]}' --wait; echo "status $?")
+exec 8< <("$pawl" enqueue report '{"steps":["a","b"]}' --wait 2>"$here/waits"; echo "status $?")
 read -r line <&8
 check wait_tells_of_the_new_job_at_once grep -q 'QUEUED$' <<<"$line"
 "$worker" "$PAWL_STORE" w "$here/log" >"$here/.out" 2>&1
@@ -483,8 +496,9 @@ read -r line <&8
 check wait_tells_of_the_end grep -q 'SUCCEEDED$' <<<"$line"
 read -r line <&8
 check wait_exits_0_when_it_succeeded is "$line" 'status 0'
+check wait_says_what_it_waits_for grep -qE '^waiting for [0-9a-f-]{36}' "$here/waits"
 done_job=$("$pawl" jobs --state SUCCEEDED | awk 'NR == 2 { print $1 }')
-exec 8< <("$pawl" enqueue report --wait; echo "status $?")
+exec 8< <("$pawl" enqueue report --wait 2>/dev/null; echo "status $?")
 read -r line <&8
 pawl cancel "${line:0:36}"
 read -r line <&8

@@ -45,7 +45,7 @@ const struct option_row *option_row(enum option option);
 // That a command takes an option, and what it means there.
 struct offer {
     enum option option;
-    const char *help;
+    const char *help;  // one line or more
 };
 
 struct cli {

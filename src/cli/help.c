@@ -37,7 +37,27 @@ static void print_offer(const struct offer *offer)
     char shown[64];
     snprintf(shown, sizeof(shown), "--%s%s%s", row->name, row->value ? " " : "",
              row->value ? row->value : "");
-    printf("  %-20s  %s\n", shown, offer->help);
+    struct str line, rest = str_of(offer->help);
+    for (bool more = true; more; shown[0] = '\0') {
+        more = str_cut(rest, '\n', &line, &rest);
+        printf("  %-20s  %.*s\n", shown, STR(line));
+    }
+}
+
+static bool takes_policy(const struct command *command)
+{
+    for (size_t i = 0; i < command->offer_count; i++)
+        if (command->offers[i].option == OPTION_POLICY)
+            return true;
+    return false;
+}
+
+static void print_policies(void)
+{
+    fputs("\nPolicies:\n ", stdout);
+    for (size_t i = 0; policy_builtin_at(i); i++)
+        printf(" %.*s", STR(policy_builtin_at(i)->name));
+    putchar('\n');
 }
 
 void help_command(const struct command *command)
@@ -50,6 +70,8 @@ void help_command(const struct command *command)
     puts("\nOptions:");
     for (size_t i = 0; i < command->offer_count; i++)
         print_offer(&command->offers[i]);
+    if (takes_policy(command))
+        print_policies();
     printf("\nExample:\n  %s\n", command->example);
 }
 

@@ -21,6 +21,12 @@ bool value_is_time(struct str text)
     return time_parse(text, &ignored) || from_now(text, &ignored);
 }
 
+bool value_is_from_now(struct str text)
+{
+    int64_t ignored;
+    return from_now(text, &ignored);
+}
+
 bool value_is_duration(struct str text)
 {
     int64_t microseconds;
