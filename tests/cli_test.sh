@@ -7,7 +7,7 @@ here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 unset PAWL_STORE NO_COLOR
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 TERM=xterm WIDTH=200
 passed=0
 failed=0
 out='' err='' status=0
@@ -58,7 +58,8 @@ def read(fd):
     data = os.read(fd, 4096)
     shown += data
     return data
-status = pty.spawn(sys.argv[2:], read)
+wide = "stty columns " + os.environ["WIDTH"]
+status = pty.spawn(["sh", "-c", wide + "; exec \"$@\"", "sh"] + sys.argv[2:], read)
 open(sys.argv[1], "wb").write(shown)
 sys.exit(os.waitstatus_to_exitcode(status))' "$here/.out" "$pawl" "$@" </dev/null >/dev/null
     status=$?
@@ -289,6 +290,7 @@ expect dashes_end_the_options 2 'no job id' show -- --json
 expect a_time_in_the_past 1 'scheduled_for: lies more than 60 s' enqueue t --at 2020-01-01T00:00:00Z
 expect a_time_in_full 0 QUEUED enqueue later --at 2027-03-04T05:06:07+02:00
 expect a_duration_without_plus 0 QUEUED enqueue later --at 10m
+expect an_age_is_rounded 0 '\(in 10 min\)' show "$(id)"
 expect JOB_9_hold_leaves_it_created 0 'CREATED$' enqueue held --hold
 held=$(id)
 
@@ -361,6 +363,11 @@ check OPS_11_events_say_who_and_which_request json 'all(e["actor_id"] and e["req
     and e["correlation_id"] and e["org_id"] and e["at"] for e in d["audit"])'
 "$pawl" jobs >/dev/full 2>"$here/.err"
 check a_full_disk_behind_stdout_is_no_success is $? 1
+"$pawl" jobs --limit 10000 --json 2>"$here/.err" | head -c 1 >/dev/null
+check a_reader_that_stops_reading_is_no_news is "$(cat "$here/.err")" ''
+err=$(ulimit -f 1; "$pawl" enqueue t --store sqlite:limited.db 2>&1)
+status=$?
+check a_limit_of_the_file_size_is_an_error is "$status ${err:0:5}" '1 pawl:'
 for words in '' --json; do
     "$pawl" enqueue a $words >/dev/full 2>"$here/.err"
     check "enqueue_to_a_full_disk_$words" is $? 1
@@ -393,8 +400,19 @@ on_terminal jobs
 check colour_on_a_terminal has_escape
 NO_COLOR=1 on_terminal jobs
 check NO_COLOR_is_respected no_escape
-TERM=dumb on_terminal jobs
-check a_dumb_terminal_gets_no_colour no_escape
+for term in dumb ''; do
+    TERM=$term on_terminal jobs
+    check "a_dumb_terminal_gets_no_colour_$term" no_escape
+done
+on_terminal show "$first"
+check titles_are_bold_on_a_terminal grep -q $'\x1b\\[1mAudit trail' "$here/.out"
+WIDTH=200 on_terminal jobs
+check jobs_on_a_wide_terminal_shows_all grep -q CREATED "$here/.out"
+for width in 100 80 60; do
+    NO_COLOR=1 WIDTH=$width on_terminal jobs
+    check "jobs_fits_into_$width" is "$(tr -d '\r' <"$here/.out" | awk "length > $width" | wc -l)" 0
+    check "jobs_in_${width}_shows_ids_and_states" grep -q '^ID  *STATE' "$here/.out"
+done
 on_terminal jobs --json
 check json_has_no_colour no_escape
 
@@ -459,6 +477,10 @@ check import_in_bounded_memory is \
 rm many.jsonl big.db*
 on_terminal import ten.jsonl
 check import_shows_a_bar_on_a_terminal grep -q '\[#*-*\]' "$here/.out"
+WIDTH=30 on_terminal import ten.jsonl
+check the_bar_fits_into_30_columns grep -q 'import \[###############\] 100%' "$here/.out"
+WIDTH=20 on_terminal import ten.jsonl
+check a_narrow_terminal_gets_the_percentage grep -q $'\x1b\\[K100%' "$here/.out"
 pawl import ten.jsonl
 check import_shows_no_bar_in_a_file test -z "$err"
 
@@ -537,6 +559,7 @@ expect JOB_8_after_a_crash_it_is_cancelled 0 'CANCELLED' show "$running"
 for store in main import killed wait; do
     expect "verify_finds_no_violation_in_$store" 0 '^0 violations$' verify --store sqlite:$store.db
 done
+expect verify_counts_in_words 0 '^checked 1 job and 0 executions$' verify --store sqlite:pawl.db
 pawl verify --json --store sqlite:wait.db
 check verify_json json 'd["violations"] == [] and d["jobs"] == 4 and d["executions"] == 3'
 sql main.db 'DELETE FROM ready'

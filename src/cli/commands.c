@@ -44,7 +44,7 @@ static const struct command commands[] = {
       .act = command_import,
       OFFERS(STORE, ORG, JSON, HELP) },
     { "jobs", "", 0, 0, "list jobs, newest first",
-      .details = "",
+      .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl jobs --state FAILED --type report.export --limit 50",
       .act = command_jobs,
       OFFERS({ OPTION_STATE, "CREATED QUEUED RUNNING RETRYING SUCCEEDED FAILED TIMED_OUT" },
