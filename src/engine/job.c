@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/json_field.h"
 #include "store/names.h"
 
 static struct subject subject_of(const struct job *job)
@@ -83,21 +84,38 @@ static bool change_allowed(struct tx *tx, const struct job *job, const struct jo
                     STR(id_text(tx->arena, job->id)));
     struct problems problems = { .arena = tx->arena };
     struct contract contract = job->contract;
-    contract.queue = change->has_queue ? change->queue : job->contract.queue;
+    contract.queue = change->has_queue && change->queue.n ? change->queue : job->contract.queue;
     contract.priority = change->has_priority ? change->priority : job->contract.priority;
     contract_check(&contract, tx->now, "", &problems);
+    if (change->has_queue && change->queue.n == 0)
+        problem_add(&problems, "queue", "is empty");
     if (change->has_run_at && change->run_at < tx->now - CLOCK_DRIFT_US)
-        problem_add(&problems, "run_at", "lies more than 60 s in the past");
+        problem_add(&problems, "scheduled_for", "lies more than 60 s in the past");
     return problems_none(&problems, err);
 }
 
+// What became other than it was: field, old value, new value.
 static struct str change_detail(struct tx *tx, const struct job *from, const struct job *to)
 {
-    return str_format(tx->arena,
-                      "{\"queue\":[\"%.*s\",\"%.*s\"],\"priority\":[%lld,%lld],"
-                      "\"run_at_us\":[%lld,%lld]}",
-                      STR(from->queue), STR(to->queue), (long long)from->priority,
-                      (long long)to->priority, (long long)from->run_at, (long long)to->run_at);
+    SCOPED(json) json_t *detail = json_object();
+    bool fine = detail != NULL;
+    if (!str_eq(from->queue, to->queue))
+        fine &= json_object_set_new(detail, "queue",
+                                    json_pack("[s%, s%]", from->queue.s, from->queue.n,
+                                              to->queue.s, to->queue.n))
+             == 0;
+    if (from->priority != to->priority)
+        fine &= json_object_set_new(detail, "priority",
+                                    json_pack("[I, I]", (json_int_t)from->priority,
+                                              (json_int_t)to->priority))
+             == 0;
+    if (from->run_at != to->run_at)
+        fine &= json_object_set_new(detail, "run_at",
+                                    json_pack("[o, o]", json_time_or_null(tx->arena, from->run_at),
+                                              json_time_or_null(tx->arena, to->run_at)))
+             == 0;
+    tx->arena->failed |= !fine;
+    return fine ? json_text(tx->arena, detail) : S("");
 }
 
 // Goes back where it was, under its new terms: held and backing off stay what they are.
