@@ -172,7 +172,7 @@ deadletter_queue|1|nothing can be enqueued to q:deadletter|enqueue t --queue q:d
 unknown_policy|1|no policy .nosuch.; built in are default .*scheduled$|enqueue t --policy nosuch
 time_too_far_ahead|1|more than 10 years|enqueue t --at 4000d
 import_of_nothing|3|cannot open .no-such.jsonl|import no-such.jsonl
-import_of_a_directory|1|cannot read line 1|import .
+import_of_a_directory|1|cannot read line 1 of \.: |import .
 no_store_for_jobs|3|there is no store at pawl.db|jobs
 no_store_for_show|3|there is no store at pawl.db|show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44
 no_store_for_verify|3|there is no store at pawl.db|verify
@@ -316,7 +316,13 @@ pawl change "$first" --queue q:special --at 2027-01-02T03:04:05Z --json
 check change_moves_it json 'd["queue"] == "q:special" and d["priority"] == 50
     and d["phase"] == "delayed" and d["run_at"] == "2027-01-02T03:04:05.000Z"'
 expect change_to_the_dead_letters_is_refused 1 deadletter change "$first" --queue q:deadletter
-expect change_to_the_past_is_refused 1 '60 s in the past' change "$first" --at 2020-01-01T00:00:00Z
+expect change_to_the_past_is_refused 1 \
+    '^pawl: scheduled_for: .*60 s in the past' change "$first" --at 2020-01-01T00:00:00Z
+expect change_to_no_queue_is_refused 1 '^pawl: queue: is empty$' change "$first" --queue ''
+pawl show "$first" --json
+check the_audit_trail_tells_what_changed json '[e["detail"] for e in d["audit"]][-2:] == [
+    {"priority": [0, 50]}, {"queue": ["q:default", "q:special"], "run_at":
+    [d["job"]["created_at"], "2027-01-02T03:04:05.000Z"]}]'
 pawl submit "$again" --json
 check submit_refused_with_json_prints_no_json test -z "$out"
 pawl enqueue held2 --hold && held2=$(id) && pawl submit "$held2" --json
@@ -440,11 +446,18 @@ check import_says_what_is_no_json grep -q '^some.jsonl:6: ' "$here/.err"
 check import_says_that_a_key_is_reused grep -q '^some.jsonl:8: .*bulk-1 belongs' "$here/.err"
 check OPS_10_import_for_another_org_is_refused \
     grep -q "^some.jsonl:9: org_id: is not the caller's org" "$here/.err"
+check import_reports_in_the_order_of_lines \
+    is "$(cut -d: -f2 "$here/.err" | tr '\n' ' ')" '5 5 5 6 8 9 '
 check import_stores_the_rest is "$(jobs_in sqlite:import.db)" 6
 expect OPS_4_import_again_is_harmless 1 '^0 new, 6 known, 4 refused$' import some.jsonl
 check OPS_4_and_stores_nothing is "$(jobs_in sqlite:import.db)" 6
 pawl import some.jsonl --json
 check import_json json 'd == {"new": 0, "known": 6, "refused": 4}'
+"$pawl" import --help | grep '^  [a-z]*_' | tr -s ' ' '\n' | grep . \
+    | sed 's/.*/{"job_type":"f","payload":{},"&":null}/' >fields.jsonl
+check import_help_names_the_fields is "$(wc -l <fields.jsonl)" 16
+pawl import fields.jsonl --store sqlite:fields.db
+check import_help_names_no_other_fields is "$(grep -c 'unknown field' "$here/.err")" 0
 lines 1 10 >ten.jsonl
 expect import_without_refusals 0 '^7 new, 3 known, 0 refused$' import ten.jsonl
 pawl import - <ten.jsonl

@@ -36,10 +36,14 @@ static const struct command commands[] = {
              STORE, ORG, JSON, HELP) },
     { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
       .details =
-          "Each line is a job object: job_type, payload, and what else a job may say. - reads\n"
-          "standard input. Running it again is harmless: keys deduplicate, and a line without\n"
-          "idempotency_key gets one derived from its content. A line that breaks the contract is\n"
-          "reported with its number and left out; the others are stored.\n",
+          "Each line is a job object; - reads standard input. A line needs job_type and payload,\n"
+          "and may have\n"
+          "  idempotency_key project_id actor_type actor_id request_id correlation_id\n"
+          "  scheduled_for traceparent queue priority serial_key policy max_wait submit\n"
+          "  authorized_by org_id\n"
+          "Running it again is harmless: keys deduplicate, and a line without idempotency_key\n"
+          "gets one derived from its content. A line that breaks the contract is reported with\n"
+          "its number and left out; the others are stored.\n",
       .example = "pawl import jobs.jsonl",
       .act = command_import,
       OFFERS(STORE, ORG, JSON, HELP) },
