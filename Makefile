@@ -51,9 +51,12 @@ format: ## rewrites the C sources as lint wants them
 	@tools/packages lint
 	@tools/format
 
+install: export PREFIX := $(PREFIX)
 install: ## installs below PREFIX (/usr/local); DESTDIR is put in front of it
 	@tools/packages build
-	@tools/build build -Dprefix=$(abspath $(PREFIX)) product
+	@tools/build build product
+	@said=$$(meson setup --reconfigure "-Dprefix=$$(realpath -ms -- "$$PREFIX")" build 2>&1) \
+	    || { echo "$$said" >&2; exit 1; }
 	@meson install -C build --no-rebuild --quiet
 
 deps: ## installs every Debian package that building, testing and linting need

@@ -7,7 +7,7 @@ here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 unset PAWL_STORE NO_COLOR
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 TERM=xterm WIDTH=200
 passed=0
 failed=0
 out='' err='' status=0
@@ -58,7 +58,8 @@ def read(fd):
     data = os.read(fd, 4096)
     shown += data
     return data
-status = pty.spawn(sys.argv[2:], read)
+wide = "stty columns " + os.environ["WIDTH"]
+status = pty.spawn(["sh", "-c", wide + "; exec \"$@\"", "sh"] + sys.argv[2:], read)
 open(sys.argv[1], "wb").write(shown)
 sys.exit(os.waitstatus_to_exitcode(status))' "$here/.out" "$pawl" "$@" </dev/null >/dev/null
     status=$?
@@ -100,23 +101,28 @@ while IFS='|' read -r name wanted pattern words; do
     expect "$name" "$wanted" "$pattern" "${words[@]}"
 done <<'TABLE'
 no_command|2|needs a command.*--help|
-unknown_command|2|enqeue .did you mean enqueue|enqeue x
-unknown_command_far_off|2|unknown command frobnicate; see|frobnicate
+unknown_command|2|enqeue. .did you mean enqueue|enqeue x
+unknown_command_far_off|2|unknown command .frobnicate.; see .pawl --help|frobnicate
 unknown_option|2|--stroe .did you mean --store|jobs --stroe x
-unknown_option_hint|2|see .pawl --help|jobs --nonsense-option
+unknown_option_hint|2|option --nonsense-option; see .pawl jobs --help|jobs --nonsense-option
+unknown_option_of_another_command|2|option --holt; see|jobs --holt
+unknown_option_before_the_command|2|--jsn .did you mean --json.*pawl jobs --help|--jsn jobs
+unknown_option_letters_swapped|2|--josn .did you mean --json|migrate --josn
 unknown_short_option|2|unknown option -x|jobs -x
 option_of_another_command|2|jobs takes no option --hold; see .pawl jobs --help|jobs --hold
 option_without_command|2|takes no option --json|--json
-missing_value_at_the_end|2|--key needs a value|enqueue t --key
+missing_value_at_the_end|2|--key needs a value.*pawl enqueue --help|enqueue t --key
 missing_value_before_an_option|2|--key needs a value|enqueue t --key --hold
-value_for_a_flag|2|--hold takes no value|enqueue t --hold=yes
-option_given_twice|2|--key is given twice|enqueue t --key a --key b
+value_for_a_flag|2|--hold takes no value; see .pawl enqueue --help|enqueue t --hold=yes
+option_given_twice|2|--key is given twice; see .pawl enqueue --help|enqueue t --key a --key b
 missing_type|2|enqueue needs TYPE|enqueue
 missing_id|2|show needs ID|show
 missing_file|2|import needs FILE|import
-too_many_words|2|does not know what to do with c|enqueue a {} c
-too_many_words_for_jobs|2|does not know what to do with x|jobs x
+too_many_words|2|does not know what to do with .c.;|enqueue a {} c
+too_many_words_for_jobs|2|does not know what to do with .x.;|jobs x
 key_and_dedupe|2|exclude each other|enqueue t --key k --dedupe
+key_and_a_time_from_now|2|--at must be an absolute time|enqueue t --key k --at +5m
+dedupe_and_a_time_from_now|2|--at must be an absolute time|enqueue t --dedupe --at 5m
 hold_and_wait|2|exclude each other|enqueue t --hold --wait
 bad_time|2|--at must be a time|enqueue t --at tomorrow
 bad_time_without_zone|2|--at must be a time|enqueue t --at 2026-08-22T10:00:00
@@ -124,7 +130,7 @@ bad_time_of_the_13th_month|2|--at must be a time|enqueue t --at 2026-13-01T00:00
 bad_duration|2|--at must be a time|enqueue t --at +5
 bad_negative_duration|2|--at must be a time|enqueue t --at +-5m
 bad_double_plus|2|--at must be a time|enqueue t --at ++5m
-bad_max_wait|2|--max-wait must be a duration|enqueue t --max-wait soon
+bad_max_wait|2|--max-wait must be a duration.*ms s m h d|enqueue t --max-wait soon
 zero_max_wait|2|--max-wait must be a duration|enqueue t --max-wait 0s
 bad_priority|2|--priority must be a whole number|enqueue t --priority high
 priority_with_a_fraction|2|--priority must be a whole number|enqueue t --priority 1.5
@@ -137,9 +143,15 @@ bad_state|2|--state must be CREATED|jobs --state DONE
 state_in_lower_case|2|--state must be|jobs --state failed
 bad_limit|2|--limit must be|jobs --limit 0
 limit_too_high|2|--limit must be|jobs --limit 10001
-bad_id|2|nonsense is no job id|show nonsense
+bad_id|2|.nonsense. is no job id: a job id is a full UUID|show nonsense
 bad_id_for_cancel|2|is no job id|cancel 0198c7a2
-unknown_help|2|unknown command nonsense|help nonsense
+unknown_help|2|unknown command .nonsense.; see .pawl --help|help nonsense
+unknown_help_is_guessed|2|did you mean enqueue|help enqueu
+help_of_an_unknown_command|2|unknown command .nonsense|nonsense --help
+help_beats_other_options|0|^Usage: pawl jobs|jobs --help --json --nonsense
+help_beats_a_missing_value|0|^Usage: pawl enqueue|enqueue --key --help
+version_as_a_word|0|^pawl [0-9]|version
+version_in_short|0|^pawl [0-9]|-v
 change_without_a_change|2|at least one of|change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44
 unknown_kind_of_store|2|sqlite:FILE|enqueue t --store mysql:x
 store_without_a_kind|2|sqlite:FILE|jobs --store pawl.db
@@ -157,10 +169,10 @@ empty_key|1|idempotency_key: .*empty|enqueue t --key=
 empty_queue|1|queue: .*empty|enqueue t --queue=
 bad_queue|1|queue: must be|enqueue t --queue a/b
 deadletter_queue|1|nothing can be enqueued to q:deadletter|enqueue t --queue q:deadletter
-unknown_policy|1|policy: no policy|enqueue t --policy nosuch
+unknown_policy|1|no policy .nosuch.; built in are default .*scheduled$|enqueue t --policy nosuch
 time_too_far_ahead|1|more than 10 years|enqueue t --at 4000d
-import_of_nothing|3|cannot open no-such.jsonl|import no-such.jsonl
-import_of_a_directory|1|cannot read line 1|import .
+import_of_nothing|3|cannot open .no-such.jsonl|import no-such.jsonl
+import_of_a_directory|1|cannot read line 1 of \.: |import .
 no_store_for_jobs|3|there is no store at pawl.db|jobs
 no_store_for_show|3|there is no store at pawl.db|show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44
 no_store_for_verify|3|there is no store at pawl.db|verify
@@ -172,6 +184,7 @@ no_store_for_change|3|there is no store at|change 0198c7a2-5b1e-7000-8000-3c1f0a
 TABLE
 expect OPS_1_every_problem_is_named 1 'job_type: must' enqueue 'a b' '[]' --queue x/y --policy p
 check OPS_1_one_line_per_problem is "$(wc -l <"$here/.err")" 4
+expect an_empty_id_is_quoted 2 '.. is no job id' show ''
 expect an_argument_that_is_not_utf8 2 'not valid UTF-8' enqueue $'\xff\xfe'
 long=$(printf 'k%.0s' {1..300})
 expect a_key_of_300_bytes 1 'idempotency_key: .*at most 256' enqueue t --key "$long"
@@ -179,12 +192,15 @@ expect control_characters_in_a_key 1 'serial_key: must be' enqueue t --serial-ke
 head -c 1100000 /dev/zero | tr '\0' ' ' >big
 pawl enqueue t - <big
 check payload_too_large_on_stdin is "$status" 1
-check payload_too_large_is_named grep -q 'payload: ' "$here/.err"
+check payload_too_large_is_named grep -q 'payload: has more than 1048576 bytes' "$here/.err"
 printf '{"a":"x\0y"}' >nul
 pawl enqueue t - <nul
 check payload_with_nul_on_stdin is "$status" 1
 pawl enqueue t - </dev/null
-check payload_of_nothing_on_stdin is "$status" 1
+check payload_of_nothing_on_stdin grep -q 'payload: .*the text is empty' "$here/.err"
+expect payload_with_a_byte_order_mark 1 'payload: .*byte order mark' enqueue t $'\ufeff{}'
+expect enqueue_help_says_the_limits 0 '1 MiB and 31 levels' enqueue --help
+check enqueue_help_lists_the_policies grep -q '^  default critical .*scheduled$' "$here/.out"
 check refusals_and_readers_never_create_a_store absent '*.db'
 check readers_leave_no_lock_file absent '*-lock*'
 
@@ -252,8 +268,9 @@ expect RUN_8_without_a_key_each_is_a_new_run 0 'QUEUED$' enqueue doc --policy do
 one=$(id)
 expect RUN_8_also_with_equal_content 0 'QUEUED$' enqueue doc --policy document
 check RUN_8_another_run is_not "$(id)" "$one"
-pawl enqueue full '{"x":"ü"}' --queue q:exports --serial-key s1 --at +5m --policy transfer \
-    --priority -7 --max-wait 10m --project $other_org --correlation-id c-1 --key full-1 --json
+pawl enqueue full '{"x":"ü"}' --queue q:exports --serial-key s1 --at 2027-03-04T05:06:07Z \
+    --policy transfer --priority -7 --max-wait 10m \
+    --project $other_org --correlation-id c-1 --key full-1 --json
 check enqueue_json_is_the_job_object json 'd["job_type"] == "full" and d["payload"] == {"x": "ü"}
     and d["queue"] == "q:exports" and d["serial_key"] == "s1" and d["policy"] == "transfer"
     and d["priority"] == -7 and d["max_wait"] == "10m" and d["correlation_id"] == "c-1"
@@ -273,6 +290,7 @@ expect dashes_end_the_options 2 'no job id' show -- --json
 expect a_time_in_the_past 1 'scheduled_for: lies more than 60 s' enqueue t --at 2020-01-01T00:00:00Z
 expect a_time_in_full 0 QUEUED enqueue later --at 2027-03-04T05:06:07+02:00
 expect a_duration_without_plus 0 QUEUED enqueue later --at 10m
+expect an_age_is_rounded 0 '\(in 10 min\)' show "$(id)"
 expect JOB_9_hold_leaves_it_created 0 'CREATED$' enqueue held --hold
 held=$(id)
 
@@ -298,7 +316,13 @@ pawl change "$first" --queue q:special --at 2027-01-02T03:04:05Z --json
 check change_moves_it json 'd["queue"] == "q:special" and d["priority"] == 50
     and d["phase"] == "delayed" and d["run_at"] == "2027-01-02T03:04:05.000Z"'
 expect change_to_the_dead_letters_is_refused 1 deadletter change "$first" --queue q:deadletter
-expect change_to_the_past_is_refused 1 '60 s in the past' change "$first" --at 2020-01-01T00:00:00Z
+expect change_to_the_past_is_refused 1 \
+    '^pawl: scheduled_for: .*60 s in the past' change "$first" --at 2020-01-01T00:00:00Z
+expect change_to_no_queue_is_refused 1 '^pawl: queue: is empty$' change "$first" --queue ''
+pawl show "$first" --json
+check the_audit_trail_tells_what_changed json '[e["detail"] for e in d["audit"]][-2:] == [
+    {"priority": [0, 50]}, {"queue": ["q:default", "q:special"], "run_at":
+    [d["job"]["created_at"], "2027-01-02T03:04:05.000Z"]}]'
 pawl submit "$again" --json
 check submit_refused_with_json_prints_no_json test -z "$out"
 pawl enqueue held2 --hold && held2=$(id) && pawl submit "$held2" --json
@@ -345,6 +369,17 @@ check OPS_11_events_say_who_and_which_request json 'all(e["actor_id"] and e["req
     and e["correlation_id"] and e["org_id"] and e["at"] for e in d["audit"])'
 "$pawl" jobs >/dev/full 2>"$here/.err"
 check a_full_disk_behind_stdout_is_no_success is $? 1
+"$pawl" jobs --limit 10000 --json 2>"$here/.err" | head -c 1 >/dev/null
+check a_reader_that_stops_reading_is_no_news is "$(cat "$here/.err")" ''
+err=$(ulimit -f 1; "$pawl" enqueue t --store sqlite:limited.db 2>&1)
+status=$?
+check a_limit_of_the_file_size_is_an_error is "$status ${err:0:5}" '1 pawl:'
+for words in '' --json; do
+    "$pawl" enqueue a $words >/dev/full 2>"$here/.err"
+    check "enqueue_to_a_full_disk_$words" is $? 1
+    check "enqueue_says_why_and_what_is_stored_$words" \
+        grep -qE 'No space left on device; job [0-9a-f-]{36} is stored' "$here/.err"
+done
 
 # ----- what strangers wrote cannot command a terminal
 
@@ -371,8 +406,19 @@ on_terminal jobs
 check colour_on_a_terminal has_escape
 NO_COLOR=1 on_terminal jobs
 check NO_COLOR_is_respected no_escape
-TERM=dumb on_terminal jobs
-check a_dumb_terminal_gets_no_colour no_escape
+for term in dumb ''; do
+    TERM=$term on_terminal jobs
+    check "a_dumb_terminal_gets_no_colour_$term" no_escape
+done
+on_terminal show "$first"
+check titles_are_bold_on_a_terminal grep -q $'\x1b\\[1mAudit trail' "$here/.out"
+WIDTH=200 on_terminal jobs
+check jobs_on_a_wide_terminal_shows_all grep -q CREATED "$here/.out"
+for width in 100 80 60; do
+    NO_COLOR=1 WIDTH=$width on_terminal jobs
+    check "jobs_fits_into_$width" is "$(tr -d '\r' <"$here/.out" | awk "length > $width" | wc -l)" 0
+    check "jobs_in_${width}_shows_ids_and_states" grep -q '^ID  *STATE' "$here/.out"
+done
 on_terminal jobs --json
 check json_has_no_colour no_escape
 
@@ -398,12 +444,20 @@ check import_names_the_line_and_the_field grep -q '^some.jsonl:5: payload: must 
 check import_names_every_problem is "$(grep -c '^some.jsonl:5: ' "$here/.err")" 3
 check import_says_what_is_no_json grep -q '^some.jsonl:6: ' "$here/.err"
 check import_says_that_a_key_is_reused grep -q '^some.jsonl:8: .*bulk-1 belongs' "$here/.err"
-check OPS_10_import_for_another_org_is_refused grep -q '^some.jsonl:9: org_id' "$here/.err"
+check OPS_10_import_for_another_org_is_refused \
+    grep -q "^some.jsonl:9: org_id: is not the caller's org" "$here/.err"
+check import_reports_in_the_order_of_lines \
+    is "$(cut -d: -f2 "$here/.err" | tr '\n' ' ')" '5 5 5 6 8 9 '
 check import_stores_the_rest is "$(jobs_in sqlite:import.db)" 6
 expect OPS_4_import_again_is_harmless 1 '^0 new, 6 known, 4 refused$' import some.jsonl
 check OPS_4_and_stores_nothing is "$(jobs_in sqlite:import.db)" 6
 pawl import some.jsonl --json
 check import_json json 'd == {"new": 0, "known": 6, "refused": 4}'
+"$pawl" import --help | grep '^  [a-z]*_' | tr -s ' ' '\n' | grep . \
+    | sed 's/.*/{"job_type":"f","payload":{},"&":null}/' >fields.jsonl
+check import_help_names_the_fields is "$(wc -l <fields.jsonl)" 16
+pawl import fields.jsonl --store sqlite:fields.db
+check import_help_names_no_other_fields is "$(grep -c 'unknown field' "$here/.err")" 0
 lines 1 10 >ten.jsonl
 expect import_without_refusals 0 '^7 new, 3 known, 0 refused$' import ten.jsonl
 pawl import - <ten.jsonl
@@ -424,7 +478,7 @@ expect import_of_an_empty_file 0 '^0 new, 0 known, 0 refused$' import empty.json
 } >long.jsonl
 expect import_passes_over_a_line_too_long 1 '^2 new, 0 known, 2 refused$' import long.jsonl
 check import_says_which_line_is_too_long grep -q '^long.jsonl:1: .*8 MiB' "$here/.err"
-check import_says_which_payload_is_too_large grep -q '^long.jsonl:5: payload: ' "$here/.err"
+check import_says_which_payload_is_too_large grep -q '^long.jsonl:5: payload: has' "$here/.err"
 expect a_long_line_without_end 1 '^0 new, 0 known, 1 refused$' import <(head -c 9000000 /dev/zero)
 python3 -c 'for n in range(100): print("""{"job_type":"big","payload":{"n":%d,"x":"%s"}}"""
     % (n, "x" * 900000))' >many.jsonl
@@ -436,6 +490,10 @@ check import_in_bounded_memory is \
 rm many.jsonl big.db*
 on_terminal import ten.jsonl
 check import_shows_a_bar_on_a_terminal grep -q '\[#*-*\]' "$here/.out"
+WIDTH=30 on_terminal import ten.jsonl
+check the_bar_fits_into_30_columns grep -q 'import \[###############\] 100%' "$here/.out"
+WIDTH=20 on_terminal import ten.jsonl
+check a_narrow_terminal_gets_the_percentage grep -q $'\x1b\\[K100%' "$here/.out"
 pawl import ten.jsonl
 check import_shows_no_bar_in_a_file test -z "$err"
 
@@ -464,7 +522,7 @@ check OPS_4_every_line_is_one_job is "$(jobs_in sqlite:killed.db)" 3000
 # ----- wait
 
 export PAWL_STORE=sqlite:wait.db
-exec 8< <("$pawl" enqueue report '{"steps":["a","b"]}' --wait; echo "status $?")
+exec 8< <("$pawl" enqueue report '{"steps":["a","b"]}' --wait 2>"$here/waits"; echo "status $?")
 read -r line <&8
 check wait_tells_of_the_new_job_at_once grep -q 'QUEUED$' <<<"$line"
 "$worker" "$PAWL_STORE" w "$here/log" >"$here/.out" 2>&1
@@ -473,8 +531,9 @@ read -r line <&8
 check wait_tells_of_the_end grep -q 'SUCCEEDED$' <<<"$line"
 read -r line <&8
 check wait_exits_0_when_it_succeeded is "$line" 'status 0'
+check wait_says_what_it_waits_for grep -qE '^waiting for [0-9a-f-]{36}' "$here/waits"
 done_job=$("$pawl" jobs --state SUCCEEDED | awk 'NR == 2 { print $1 }')
-exec 8< <("$pawl" enqueue report --wait; echo "status $?")
+exec 8< <("$pawl" enqueue report --wait 2>/dev/null; echo "status $?")
 read -r line <&8
 pawl cancel "${line:0:36}"
 read -r line <&8
@@ -513,6 +572,7 @@ expect JOB_8_after_a_crash_it_is_cancelled 0 'CANCELLED' show "$running"
 for store in main import killed wait; do
     expect "verify_finds_no_violation_in_$store" 0 '^0 violations$' verify --store sqlite:$store.db
 done
+expect verify_counts_in_words 0 '^checked 1 job and 0 executions$' verify --store sqlite:pawl.db
 pawl verify --json --store sqlite:wait.db
 check verify_json json 'd["violations"] == [] and d["jobs"] == 4 and d["executions"] == 3'
 sql main.db 'DELETE FROM ready'

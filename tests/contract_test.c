@@ -196,13 +196,15 @@ TEST(OPS_1_messages_say_what_is_wanted_and_what_came)
     EXPECT_PROBLEM("'priority':101", "priority: must be a whole number from -100 to 100");
     EXPECT_PROBLEM("'serial_key':''", "serial_key: must be text of 1 to 256 bytes without "
                                           "control characters: it is empty");
-    EXPECT_PROBLEM("'policy':'nope'", "policy: no policy of this name");
+    EXPECT_PROBLEM("'policy':'nope'", "policy: there is no policy `nope`; built in are default "
+                                      "critical audit notification planning transfer maintenance "
+                                      "document lifecycle scheduled");
     EXPECT_PROBLEM("'queue':'q:deadletter'", "queue: nothing can be enqueued to q:deadletter");
     EXPECT_PROBLEM("'after':['x']", "after: is not supported yet by this version");
     EXPECT_PROBLEM("'jobType':'x'", "jobType: unknown field; did you mean job_type?");
     EXPECT_PROBLEM("'state':'x'", "state: unknown field");
     EXPECT_PROBLEM("'org_id':'00000000-0000-7000-8000-000000000001'",
-                   "org_id: is not the org of the caller's key");
+                   "org_id: is not the caller's org");
 }
 
 static const char *text_member(const char *field, size_t bytes)
@@ -444,7 +446,7 @@ TEST(OPS_10_a_caller_cannot_speak_for_another_org)
     struct contract c = must_read("'org_id':'00000000-0000-7000-8000-000000000000'");
     expect_str(c.org_id, caller()->org_id, PLACE("the caller's org"));
     EXPECT_PROBLEM("'org_id':'ffffffff-0000-7000-8000-000000000000'",
-                   "org_id: is not the org of the caller's key");
+                   "org_id: is not the caller's org");
 }
 
 TEST(OPS_10_what_only_resembles_a_secret_is_taken)

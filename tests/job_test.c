@@ -215,6 +215,31 @@ TEST_EACH_DB(JOB_8_a_commit_that_comes_first_wins)
     EXPECT_INT(must_load(box, job.id).state, JOB_SUCCEEDED);
 }
 
+TEST_EACH_DB(OPS_16_a_cancellation_is_at_once_before_the_start_and_a_token_after_it)
+{
+    struct job waiting = must_enqueue(box, "report");
+    OK(job_cancel(tx, waiting.id, &waiting, err));
+    waiting = must_load(box, waiting.id);
+    EXPECT_INT(waiting.state, JOB_FAILED);
+    EXPECT_INT(waiting.failure_type, FAILURE_CANCELLED);
+    EXPECT_INT(events(box, waiting.id, EVENT_JOB_CANCEL_REQUESTED), 1);
+
+    struct job running = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    struct execution e;
+    OK(execution_heartbeat(tx, &lease, NULL, &e, err));
+    EXPECT_INT(e.cancel_requested_at, 0);
+    OK(job_cancel(tx, running.id, &running, err));
+    EXPECT_INT(must_load(box, running.id).state, JOB_RUNNING);
+    EXPECT_INT(events(box, running.id, EVENT_JOB_CANCEL_REQUESTED), 1);
+    EXPECT_INT(events(box, running.id, EVENT_JOB_CANCELLED), 0);
+    OK(execution_heartbeat(tx, &lease, NULL, &e, err));
+    EXPECT_INT(e.cancel_requested_at, box->world.wall);
+    must_fail(box, &lease, ERROR_CANCELLED);
+    EXPECT_INT(must_load(box, running.id).failure_type, FAILURE_CANCELLED);
+    EXPECT_INT(events(box, running.id, EVENT_JOB_CANCELLED), 1);
+}
+
 TEST_EACH_DB(JOB_9_a_job_may_be_created_first_and_submitted_later)
 {
     struct contract contract = contract_for(box, "report");

@@ -53,9 +53,15 @@ TEST(json_refuses_a_duplicate_key_with_its_place)
 
 TEST(json_refuses_nothing_at_all)
 {
-    EXPECT(str_starts(refusal_of(S("")), S("JSON line 1 column 0: ")));
-    EXPECT(str_starts(refusal_of(S(" \n ")), S("JSON line 2 column 1: ")));
-    EXPECT(str_starts(refusal_of((struct str){ NULL, 0 }), S("JSON line 1 column 0: ")));
+    REFUSES("", "JSON line 1 column 0: the text is empty");
+    REFUSES(" \t\r\n ", "JSON line 1 column 0: the text is empty");
+    EXPECT_STR(refusal_of((struct str){ NULL, 0 }), "JSON line 1 column 0: the text is empty");
+}
+
+TEST(json_refuses_a_byte_order_mark)
+{
+    REFUSES("\xef\xbb\xbf{}",
+            "JSON line 1 column 1: a byte order mark is not allowed, only plain UTF-8");
 }
 
 TEST(json_refuses_a_value_that_does_not_end)

@@ -562,26 +562,16 @@ static const struct {
     size_t weight;
     void (*act)(struct sequence *s);
 } operations[] = {
-    { 18, do_enqueue },
-    { 3, do_submit },
-    { 4, do_cancel },
-    { 1, do_finish_end },
-    { 6, do_change },
-    { 4, do_retry },
-    { 22, do_claim },
-    { 8, do_start },
-    { 5, do_heartbeat },
-    { 2, do_progress },
-    { 2, do_renew },
-    { 6, do_step },
-    { 14, do_commit },
-    { 6, do_done },
-    { 12, do_fail },
-    { 6, do_release },
-    { 12, do_sweep },
-    { 3, do_boot },
-    { 16, do_pass },
-    { 1, do_set_back },
+    { 18, do_enqueue }, { 3, do_submit },
+    { 4, do_cancel }, { 1, do_finish_end },
+    { 6, do_change }, { 4, do_retry },
+    { 22, do_claim }, { 8, do_start },
+    { 5, do_heartbeat }, { 2, do_progress },
+    { 2, do_renew }, { 6, do_step },
+    { 14, do_commit }, { 6, do_done },
+    { 12, do_fail }, { 6, do_release },
+    { 12, do_sweep }, { 3, do_boot },
+    { 16, do_pass }, { 1, do_set_back },
 };
 
 // A sequence begins with jobs to work on.

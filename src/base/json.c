@@ -32,6 +32,25 @@ static bool small_enough(struct str text, size_t bytes_max, struct pawl_error *e
                 bytes_max);
 }
 
+static bool is_blank(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr(" \t\r\n", text.s[i], 4))
+            return false;
+    return true;
+}
+
+// What editors and empty pipes do to a text; the parser's own words for it mislead.
+static bool has_a_beginning(struct str text, struct pawl_error *err)
+{
+    if (is_blank(text))
+        return fail(err, PAWL_INVALID, "JSON line 1 column 0: the text is empty");
+    if (str_starts(text, S("\xef\xbb\xbf")))
+        return fail(err, PAWL_INVALID,
+                    "JSON line 1 column 1: a byte order mark is not allowed, only plain UTF-8");
+    return true;
+}
+
 // Counts open brackets outside strings. For text that is JSON this is exactly its depth; for text
 // that is not, the parser says so next. jansson takes a NUL byte after a value for the end of the
 // text, so NUL bytes are refused here.
@@ -114,8 +133,8 @@ static bool keys_short_enough(const json_t *value, struct pawl_error *err)
 bool json_parse(struct str text, size_t bytes_max, json_t **value, struct pawl_error *err)
 {
     *value = NULL;
-    if (small_enough(text, bytes_max, err) && flat_enough(text, err) && load(text, value, err)
-        && keys_short_enough(*value, err))
+    if (small_enough(text, bytes_max, err) && has_a_beginning(text, err) && flat_enough(text, err)
+        && load(text, value, err) && keys_short_enough(*value, err))
         return true;
     json_end(value);
     return false;

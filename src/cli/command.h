@@ -45,7 +45,7 @@ const struct option_row *option_row(enum option option);
 // That a command takes an option, and what it means there.
 struct offer {
     enum option option;
-    const char *help;
+    const char *help;  // one line or more
 };
 
 struct cli {
@@ -78,12 +78,16 @@ const struct command *command_at(size_t index);       // NULL past the end
 const struct command *command_find(struct str name);  // NULL when there is none of this name
 
 // Reads the words of the command line: options stand anywhere, `--name value` or `--name=value`;
-// after `--` there are none. PAWL_USAGE names what is wrong and where to read on.
+// after `--` there are none. PAWL_USAGE names what is wrong and where to read on. When help or the
+// version is asked for, nothing else is looked at.
 CHECKED bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err);
 
 // A refusal of what the user typed, with a hint to the help of the command. Answers false.
 CHECKED bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ...)
     PRINTF(3, 4);
+
+// Refuses a word that is no command, with the command it may have been meant for. Answers false.
+CHECKED bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err);
 
 // The commands.
 CHECKED bool command_enqueue(struct cli *cli, struct pawl_error *err);

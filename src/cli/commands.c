@@ -14,16 +14,19 @@ static const struct command commands[] = {
     { "enqueue", "TYPE [JSON|-]", 1, 2, "store one job",
       .details =
           "The payload is a JSON object, {} when left out, or - to read it from standard input.\n"
+          "It has at most 1 MiB and 31 levels of nesting (32 with the job around it).\n"
           "Without --key or --dedupe the job gets a key of its own. A key that is known already\n"
           "gives the job that has it; with other content it is refused.\n",
       .example = "pawl enqueue report.export '{\"month\": \"2026-08\"}' --key export-2026-08",
       .act = command_enqueue,
-      OFFERS({ OPTION_KEY, "the idempotency key: the same key is the same job" },
+      OFFERS({ OPTION_KEY, "the same key is the same job; with another type, project,\n"
+                           "payload, serial key or time it is refused" },
              { OPTION_DEDUPE, "derive the key from type, org, project and payload" },
              { OPTION_QUEUE, "another queue than its policy's" },
              { OPTION_SERIAL_KEY, "one job of this key runs at a time, oldest first" },
-             { OPTION_AT, "not before this time: RFC 3339, or from now: +5m" },
-             { OPTION_POLICY, "how it is retried and timed out; else `default`" },
+             { OPTION_AT, "not before this time: RFC 3339, or from now: +5m\n"
+                          "(in full with --key or --dedupe; units: ms s m h d)" },
+             { OPTION_POLICY, "how it is retried and timed out, see below; else `default`" },
              { OPTION_PRIORITY, "-100 to 100, higher first; else 0" },
              { OPTION_HOLD, "leave it CREATED until `pawl submit`" },
              { OPTION_MAX_WAIT, "give up when nobody took it for so long: 10m" },
@@ -33,15 +36,19 @@ static const struct command commands[] = {
              STORE, ORG, JSON, HELP) },
     { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
       .details =
-          "Each line is a job object: job_type, payload, and what else a job may say. - reads\n"
-          "standard input. Running it again is harmless: keys deduplicate, and a line without\n"
-          "idempotency_key gets one derived from its content. A line that breaks the contract is\n"
-          "reported with its number and left out; the others are stored.\n",
+          "Each line is a job object; - reads standard input. A line needs job_type and payload,\n"
+          "and may have\n"
+          "  idempotency_key project_id actor_type actor_id request_id correlation_id\n"
+          "  scheduled_for traceparent queue priority serial_key policy max_wait submit\n"
+          "  authorized_by org_id\n"
+          "Running it again is harmless: keys deduplicate, and a line without idempotency_key\n"
+          "gets one derived from its content. A line that breaks the contract is reported with\n"
+          "its number and left out; the others are stored.\n",
       .example = "pawl import jobs.jsonl",
       .act = command_import,
       OFFERS(STORE, ORG, JSON, HELP) },
     { "jobs", "", 0, 0, "list jobs, newest first",
-      .details = "",
+      .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl jobs --state FAILED --type report.export --limit 50",
       .act = command_jobs,
       OFFERS({ OPTION_STATE, "CREATED QUEUED RUNNING RETRYING SUCCEEDED FAILED TIMED_OUT" },
@@ -66,7 +73,10 @@ static const struct command commands[] = {
       .act = command_cancel,
       OFFERS(STORE, ORG, JSON, HELP) },
     { "retry", "ID", 1, 1, "make a new job from a finished one",
-      .details = "The new job has the same content, a key of its own, and its parent's id.\n",
+      .details =
+          "The new job has the same content, a key of its own, and its parent's id. It goes back\n"
+          "to its parent's original queue and priority, and closes its parent's dead letter if\n"
+          "that is open.\n",
       .example = "pawl retry 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_retry,
       OFFERS(STORE, ORG, JSON, HELP) },

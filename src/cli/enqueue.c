@@ -29,6 +29,9 @@ static bool read_stdin(struct arena *arena, struct str *text, struct pawl_error 
             break;
         n += (size_t)got;
     }
+    if (n > PAYLOAD_BYTES_MAX)
+        return fail(err, PAWL_TOO_LARGE, "payload: has more than %d bytes, the most it may have",
+                    PAYLOAD_BYTES_MAX);
     *text = (struct str){ bytes, n };
     return true;
 }
@@ -132,6 +135,8 @@ static bool state_of(struct cli *cli, struct id id, enum job_state *state, struc
 static bool wait_for_end(struct cli *cli, struct job *job, struct pawl_error *err)
 {
     enum job_state state = job->state;
+    if (!job_state_final(state))
+        fprintf(stderr, "waiting for %.*s ...\n", STR(id_text(&cli->arena, job->id)));
     while (!job_state_final(state)) {
         world_sleep(cli->world, POLL_US);
         if (!state_of(cli, job->id, &state, err))
@@ -141,16 +146,24 @@ static bool wait_for_end(struct cli *cli, struct job *job, struct pawl_error *er
     return session_begin(cli, TX_READ, &cli->arena, &tx, err) && job_load(&tx, job->id, job, err);
 }
 
-static bool print_answer(struct cli *cli, const struct answer *answer, struct pawl_error *err)
+static bool print_answer_json(struct cli *cli, const struct answer *answer, struct pawl_error *err)
 {
-    if (!cli->given[OPTION_JSON]) {
-        print_job_line(&cli->arena, &answer->job, answer->known ? "already known" : "");
-        return fflush(stdout) == 0 || fail(err, PAWL_STORE, "cannot write the output");
-    }
     json_t *job = job_json(&cli->arena, &answer->job);
     if (job && json_object_set_new(job, "deduplicated", json_boolean(answer->known)) != 0)
         json_end(&job);
     return print_json(&cli->arena, job, err);
+}
+
+// Whoever cannot be told the answer must not take the job for lost.
+static bool print_answer(struct cli *cli, const struct answer *answer, struct pawl_error *err)
+{
+    if (!cli->given[OPTION_JSON])
+        print_job_line(&cli->arena, &answer->job, answer->known ? "already known" : "");
+    else if (!print_answer_json(cli, answer, err))
+        return false;
+    return fflush(stdout) == 0
+        || fail(err, PAWL_STORE, "cannot write the output: %s; job %.*s is stored",
+                strerror(errno), STR(id_text(&cli->arena, answer->job.id)));
 }
 
 // The line about the new job comes at once, the one about its end later; JSON is one object.
@@ -164,15 +177,27 @@ static bool follow(struct cli *cli, struct answer *answer, struct pawl_error *er
     return print_answer(cli, answer, err);
 }
 
-bool command_enqueue(struct cli *cli, struct pawl_error *err)
+// A time from now on is another one each time, so the second request would never be the same.
+static bool options_agree(const struct cli *cli, struct pawl_error *err)
 {
-    struct contract contract;
-    struct answer answer;
+    bool keyed = cli->given[OPTION_KEY] || cli->given[OPTION_DEDUPE];
     if (cli->given[OPTION_KEY] && cli->given[OPTION_DEDUPE])
         return usage(cli, err, "--key and --dedupe exclude each other");
     if (cli->given[OPTION_HOLD] && cli->given[OPTION_WAIT])
         return usage(cli, err, "--hold and --wait exclude each other: a held job does not end");
-    if (!read_request(cli, &contract, err) || !session_open(cli, STORE_CREATE, err)
+    if (keyed && cli->given[OPTION_AT] && value_is_from_now(cli->value[OPTION_AT]))
+        return usage(cli, err, "with --key or --dedupe --at must be an absolute time such as "
+                               "2026-08-22T10:00:00Z: `%.*s` is another time whenever it is said",
+                     STR(cli->value[OPTION_AT]));
+    return true;
+}
+
+bool command_enqueue(struct cli *cli, struct pawl_error *err)
+{
+    struct contract contract;
+    struct answer answer;
+    if (!options_agree(cli, err) || !read_request(cli, &contract, err)
+        || !session_open(cli, STORE_CREATE, err)
         || !requests_store(cli, &contract, 1, &cli->arena, &answer, err))
         return false;
     if (answer.error.code != PAWL_OK) {

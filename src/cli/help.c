@@ -25,7 +25,8 @@ void help_program(void)
          "  --help     this page; after a command, what that command takes\n"
          "  --version  which pawl this is\n\n"
          "The store is --store URL, else $PAWL_STORE, else sqlite:pawl.db. NO_COLOR is respected.\n"
-         "Exit status: 0 done, 1 it failed, 2 bad usage, 3 not found, 4 refused, 5 not allowed.\n\n"
+         "Exit status: 0 done, 1 it failed, or the job was invalid, 2 bad usage, 3 not found,\n"
+         "4 refused, 5 not allowed (with keys).\n\n"
          "Example:\n"
          "  pawl enqueue report.export '{\"month\": \"2026-08\"}' && pawl jobs");
 }
@@ -36,7 +37,27 @@ static void print_offer(const struct offer *offer)
     char shown[64];
     snprintf(shown, sizeof(shown), "--%s%s%s", row->name, row->value ? " " : "",
              row->value ? row->value : "");
-    printf("  %-20s  %s\n", shown, offer->help);
+    struct str line, rest = str_of(offer->help);
+    for (bool more = true; more; shown[0] = '\0') {
+        more = str_cut(rest, '\n', &line, &rest);
+        printf("  %-20s  %.*s\n", shown, STR(line));
+    }
+}
+
+static bool takes_policy(const struct command *command)
+{
+    for (size_t i = 0; i < command->offer_count; i++)
+        if (command->offers[i].option == OPTION_POLICY)
+            return true;
+    return false;
+}
+
+static void print_policies(void)
+{
+    fputs("\nPolicies:\n ", stdout);
+    for (size_t i = 0; policy_builtin_at(i); i++)
+        printf(" %.*s", STR(policy_builtin_at(i)->name));
+    putchar('\n');
 }
 
 void help_command(const struct command *command)
@@ -49,6 +70,8 @@ void help_command(const struct command *command)
     puts("\nOptions:");
     for (size_t i = 0; i < command->offer_count; i++)
         print_offer(&command->offers[i]);
+    if (takes_policy(command))
+        print_policies();
     printf("\nExample:\n  %s\n", command->example);
 }
 
@@ -60,7 +83,7 @@ bool command_help(struct cli *cli, struct pawl_error *err)
     }
     const struct command *command = command_find(cli->words[0]);
     if (!command)
-        return usage(cli, err, "unknown command %.*s", STR(cli->words[0]));
+        return unknown_command(cli, cli->words[0], err);
     help_command(command);
     return true;
 }

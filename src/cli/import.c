@@ -1,7 +1,7 @@
 // pawl import: lines are read and judged one by one, and stored in batches, one transaction each.
 //
 // A batch that is killed leaves nothing; one that was committed is known to the next run, because
-// every line has a key.
+// every line has a key. What is wrong is reported with its batch, in the order of the lines.
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -12,6 +12,12 @@
 #include "cli/session.h"
 
 enum { BATCH_JOBS = 500, BATCH_BYTES = 4 << 20 };
+
+// One thing that is wrong with a line.
+struct refusal {
+    int64_t line;
+    struct problem problem;
+};
 
 struct import {
     struct cli *cli;
@@ -26,28 +32,61 @@ struct import {
     int64_t numbers[BATCH_JOBS];  // of their lines
     struct answer answers[BATCH_JOBS];
     size_t count, bytes;
+    struct list refusals;  // of lines that never got into the batch
 };
 
-static void refuse(struct import *import, int64_t line, const struct problem *problem)
+static void refuse(struct import *import, struct problem problem)
+{
+    struct refusal *refusal = list_add(&import->refusals);
+    if (refusal)
+        *refusal = (struct refusal){ import->lines.number, problem };
+    import->cli->arena.failed |= !refusal;
+}
+
+static void refuse_whole(struct import *import, const char *message)
+{
+    refuse(import, (struct problem){ .message = str_dup(&import->arena, str_of(message)) });
+    import->refused++;
+}
+
+static void print_refusal(struct import *import, int64_t line, const struct problem *problem)
 {
     struct str where = str_format(&import->arena, "%s:%lld", import->name, (long long)line);
     progress_hide(&import->bar);
     print_problem(&import->arena, where, problem);
 }
 
-static void refuse_whole(struct import *import, int64_t line, const char *message)
+// Prints the refusals before a line, from number `from` on. Answers the number of the next one.
+static size_t print_refusals(struct import *import, size_t from, int64_t before)
 {
-    refuse(import, line, &(struct problem){ .message = str_of(message) });
-    import->refused++;
+    const struct refusal *refusals = import->refusals.items;
+    size_t i = from;
+    for (; i < import->refusals.count && refusals[i].line < before; i++)
+        print_refusal(import, refusals[i].line, &refusals[i].problem);
+    return i;
 }
 
 static void count_answer(struct import *import, size_t i)
 {
     const struct answer *answer = &import->answers[i];
-    if (answer->error.code != PAWL_OK)
-        refuse_whole(import, import->numbers[i], answer->error.message);
-    else
+    if (answer->error.code == PAWL_OK) {
         *(answer->known ? &import->known : &import->new) += 1;
+        return;
+    }
+    struct problem problem = { .message = str_of(answer->error.message) };
+    print_refusal(import, import->numbers[i], &problem);
+    import->refused++;
+}
+
+// Counts the first answers, and says what was refused.
+static void report(struct import *import, size_t answered)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < answered; i++) {
+        next = print_refusals(import, next, import->numbers[i]);
+        count_answer(import, i);
+    }
+    print_refusals(import, next, INT64_MAX);
 }
 
 // The store is opened when there is something to put into it.
@@ -63,13 +102,15 @@ static bool store_batch(struct import *import, struct pawl_error *err)
 
 static bool flush(struct import *import, struct pawl_error *err)
 {
-    if (!store_batch(import, err))
+    if (!store_batch(import, err)) {
+        report(import, 0);
         return fail(err, err->code, "%s:%lld: %s", import->name, (long long)import->numbers[0],
                     err->message);
-    for (size_t i = 0; i < import->count; i++)
-        count_answer(import, i);
+    }
+    report(import, import->count);
     import->count = import->bytes = 0;
     arena_reset(&import->arena);
+    import->refusals = list_of(&import->arena, sizeof(struct refusal));
     progress_show(&import->bar, import->lines.consumed, import->bytes_total);
     return true;
 }
@@ -87,12 +128,11 @@ static void take_line(struct import *import, struct str text)
     struct pawl_error why;
     struct problems problems = { .arena = &import->arena };
     SCOPED(json) json_t *object = NULL;
-    int64_t number = import->lines.number;
     if (!json_parse(text, LINE_BYTES_MAX, &object, &why)) {
-        refuse_whole(import, number, why.message);
+        refuse_whole(import, why.message);
         return;
     }
-    import->numbers[import->count] = number;
+    import->numbers[import->count] = import->lines.number;
     if (request_read(import->cli, object, KEY_DERIVED, &import->contracts[import->count],
                      &problems)) {
         import->count++;
@@ -100,8 +140,14 @@ static void take_line(struct import *import, struct str text)
         return;
     }
     for (size_t i = 0; i < problems.count; i++)
-        refuse(import, number, &problems.list[i]);
+        refuse(import, problems.list[i]);
     import->refused++;
+}
+
+static bool is_full(const struct import *import)
+{
+    return import->count == BATCH_JOBS || import->bytes >= BATCH_BYTES
+        || import->refusals.count >= BATCH_JOBS;
 }
 
 static bool take_lines(struct import *import, struct pawl_error *err)
@@ -109,15 +155,17 @@ static bool take_lines(struct import *import, struct pawl_error *err)
     for (;;) {
         struct line line;
         bool got = false;
-        if (!lines_next(&import->lines, &line, &got, err))
+        if (!lines_next(&import->lines, &line, &got, err)) {
+            report(import, 0);
             return false;
+        }
         if (!got)
             return flush(import, err);
         if (line.too_long)
-            refuse_whole(import, import->lines.number, "the line is longer than 8 MiB");
+            refuse_whole(import, "the line is longer than 8 MiB");
         else if (!is_blank(line.text))
             take_line(import, line.text);
-        if ((import->count == BATCH_JOBS || import->bytes >= BATCH_BYTES) && !flush(import, err))
+        if (is_full(import) && !flush(import, err))
             return false;
     }
 }
@@ -159,6 +207,7 @@ bool command_import(struct cli *cli, struct pawl_error *err)
     import->cli = cli;
     import->name = str_cstr(&cli->arena, cli->words[0]);
     import->lines.fd = -1;
+    import->refusals = list_of(&import->arena, sizeof(struct refusal));
     import->bar = (struct progress_bar){ .world = cli->world, .what = "import" };
     if (!lines_open(&import->lines, import->name, err))
         return false;

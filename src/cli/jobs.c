@@ -99,6 +99,7 @@ bool command_jobs(struct cli *cli, struct pawl_error *err)
     fputs(json ? "{\"items\":[" : "", stdout);
     if (!show_pages(&listing, err))
         return false;
+    table_narrow(&listing.table);
     if (json)
         puts("]}");
     else if (listing.shown == 0)

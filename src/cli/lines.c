@@ -10,9 +10,12 @@
 bool lines_open(struct lines *lines, const char *path, struct pawl_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    *lines = (struct lines){ .fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC) };
+    *lines = (struct lines){
+        .fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+        .path = path,
+    };
     if (lines->fd < 0)
-        return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_INVALID, "cannot open %s: %s",
+        return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_INVALID, "cannot open `%s`: %s",
                     path, strerror(errno));
     lines->bytes = malloc(LINE_BYTES_MAX + 1);
     return lines->bytes || fail(err, PAWL_NO_MEMORY, "no memory to read %s", path);
@@ -34,8 +37,8 @@ static bool fill(struct lines *lines, struct pawl_error *err)
         got = read(lines->fd, lines->bytes + lines->end, LINE_BYTES_MAX + 1 - lines->end);
     } while (got < 0 && errno == EINTR);
     if (got < 0)
-        return fail(err, PAWL_INVALID, "cannot read line %lld: %s", (long long)lines->number + 1,
-                    strerror(errno));
+        return fail(err, PAWL_INVALID, "cannot read line %lld of %s: %s",
+                    (long long)lines->number + 1, lines->path, strerror(errno));
     lines->at_end = got == 0;
     lines->end += (size_t)got;
     return true;

@@ -7,6 +7,7 @@ enum { LINE_BYTES_MAX = 8 << 20 };
 
 struct lines {
     int fd;
+    const char *path;
     char *bytes;        // LINE_BYTES_MAX + 1 of them
     size_t start, end;  // what was read and not yet handed out
     bool at_end;

@@ -1,5 +1,6 @@
 // pawl: reads the command line, runs one command, says what went wrong, exits with its status.
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
     SCOPED(cli) struct cli cli = { .world = world_real() };
     struct pawl_error err = {0};
     cli.problems.arena = &cli.arena;
+    signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
     bool done = cli_parse(&cli, argc, argv, &err) && run_command(&cli, &err) && flush(&cli, &err);
     return done ? cli.status : complain(&cli, &err);
 }

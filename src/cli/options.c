@@ -1,5 +1,5 @@
-// The command line: words are sorted first, since options may stand before the command they belong
-// to, then held against what the command takes.
+// The command line is read twice: once for the command, since options may stand before it and what
+// they can be depends on it, and once for the words and options themselves.
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,15 +17,15 @@ static const struct option_row rows[] = {
     [OPTION_DEDUPE]         = { "dedupe", NULL, NULL, NULL },
     [OPTION_QUEUE]          = { "queue", "QUEUE", NULL, NULL },
     [OPTION_SERIAL_KEY]     = { "serial-key", "KEY", NULL, NULL },
-    [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z or +5m",
-                                value_is_time },
+    [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z, or from "
+                                "now such as +5m (units: ms s m h d)", value_is_time },
     [OPTION_POLICY]         = { "policy", "POLICY", NULL, NULL },
     [OPTION_PRIORITY]       = { "priority", "N", "a whole number from -100 to 100",
                                 value_is_priority },
     [OPTION_HOLD]           = { "hold", NULL, NULL, NULL },
     [OPTION_WAIT]           = { "wait", NULL, NULL, NULL },
-    [OPTION_MAX_WAIT]       = { "max-wait", "DURATION", "a duration such as 30s",
-                                value_is_duration },
+    [OPTION_MAX_WAIT]       = { "max-wait", "DURATION", "a duration such as 30s (units: ms s m h "
+                                "d), longer than nothing", value_is_duration },
     [OPTION_PROJECT]        = { "project", "UUID", "a UUID in lower case", uuid_valid },
     [OPTION_CORRELATION_ID] = { "correlation-id", "ID", NULL, NULL },
     [OPTION_STATE]          = { "state", "STATE", "CREATED, QUEUED, RUNNING, RETRYING, SUCCEEDED, "
@@ -61,27 +61,34 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-// How many letters must come, go or change to make `b` of `a`.
-static size_t edits(struct str a, struct str b)
+static bool swapped(struct str a, struct str b, size_t i, size_t j)
 {
-    size_t row[WORD_MAX + 1];
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a.s[i - 1] != b.s[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b.n];
+    return i > 1 && j > 1 && a.s[i - 1] == b.s[j - 2] && a.s[i - 2] == b.s[j - 1];
 }
 
-// The name that `word` was most likely meant to be, as a hint; empty when none is near.
+// How many letters must come, go, change, or trade places with the next one to make `b` of `a`.
+static size_t edits(struct str a, struct str b)
+{
+    size_t distance[WORD_MAX + 1][WORD_MAX + 1];  // by how much of `a` and of `b`
+    for (size_t i = 0; i <= a.n; i++) {
+        for (size_t j = 0; j <= b.n; j++) {
+            size_t *n = &distance[i][j];
+            if (i == 0 || j == 0) {
+                *n = i + j;
+                continue;
+            }
+            *n = least(distance[i - 1][j] + 1, distance[i][j - 1] + 1,
+                       distance[i - 1][j - 1] + (a.s[i - 1] != b.s[j - 1]));
+            if (swapped(a, b, i, j) && distance[i - 2][j - 2] + 1 < *n)
+                *n = distance[i - 2][j - 2] + 1;
+        }
+    }
+    return distance[a.n][b.n];
+}
+
+// The name that `word` was most likely meant to be: at most a third of it may be wrong.
 struct guess {
-    const char *name;
+    const char *name;  // NULL: none is near
     size_t edits;
 };
 
@@ -91,7 +98,7 @@ static void guess_try(struct guess *guess, struct str word, const char *name)
     if (word.n > WORD_MAX || candidate.n > WORD_MAX)
         return;
     size_t n = edits(word, candidate);
-    if (n < guess->edits)
+    if (n <= (word.n > candidate.n ? word.n : candidate.n) / 3 && n < guess->edits)
         *guess = (struct guess){ name, n };
 }
 
@@ -102,21 +109,31 @@ static struct str guess_hint(struct cli *cli, const struct guess *guess, const c
     return str_format(&cli->arena, " (did you mean %s%s?)", dashes, guess->name);
 }
 
+static bool offers(const struct command *command, enum option option)
+{
+    for (size_t i = 0; command && i < command->offer_count; i++)
+        if (command->offers[i].option == option)
+            return true;
+    return option == OPTION_HELP || option == OPTION_VERSION;
+}
+
 static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, 3 };
+    struct guess guess = { NULL, WORD_MAX };
     for (unsigned i = 0; i < OPTIONS; i++)
-        guess_try(&guess, name, rows[i].name);
+        if (!cli->command || offers(cli->command, (enum option)i))
+            guess_try(&guess, name, rows[i].name);
     return usage(cli, err, "unknown option --%.*s%.*s", STR(name),
                  STR(guess_hint(cli, &guess, "--")));
 }
 
-static bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err)
+bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, 3 };
+    struct guess guess = { NULL, WORD_MAX };
+    cli->command = NULL;  // its help would not help
     for (size_t i = 0; command_at(i); i++)
         guess_try(&guess, name, command_at(i)->name);
-    return usage(cli, err, "unknown command %.*s%.*s", STR(name),
+    return usage(cli, err, "unknown command `%.*s`%.*s", STR(name),
                  STR(guess_hint(cli, &guess, "")));
 }
 
@@ -180,14 +197,40 @@ static bool take(struct cli *cli, struct str word, struct words *words, struct p
     }
     if (str_eq(word, S("--")))
         return words->only_words = true;
-    if (str_eq(word, S("-h")))
-        return cli->given[OPTION_HELP] = true;
     if (!str_starts(word, S("--")))
         return usage(cli, err, "unknown option %.*s", STR(word));
     return take_option(cli, word, words, err);
 }
 
-// The first word is the command.
+// Whether the word is an option whose value is the next word.
+static bool wants_next(struct str word)
+{
+    enum option option = OPTIONS;
+    return str_starts(word, S("--")) && find_option((struct str){ word.s + 2, word.n - 2 }, &option)
+        && rows[option].value;
+}
+
+// The first word is the command. Asking for help or the version beats whatever else is said.
+static struct str look_ahead(struct cli *cli, struct words words)
+{
+    struct str name = S("");
+    while (words.next < words.end) {
+        struct str word = str_of(*words.next++);
+        if (str_eq(word, S("--")))
+            break;
+        cli->given[OPTION_HELP] |= str_eq(word, S("--help")) || str_eq(word, S("-h"));
+        cli->given[OPTION_VERSION] |= str_eq(word, S("--version")) || str_eq(word, S("-v"));
+        if (!is_option(word) && name.n == 0)
+            name = word;
+        if (wants_next(word) && words.next < words.end && !str_starts(str_of(*words.next), S("--")))
+            words.next++;
+    }
+    cli->given[OPTION_VERSION] |= str_eq(name, S("version"));
+    cli->command = command_find(name);
+    return name;
+}
+
+// The first word is the command, also after `--`.
 static bool take_command(struct cli *cli, struct pawl_error *err)
 {
     if (cli->word_count == 0)
@@ -198,14 +241,6 @@ static bool take_command(struct cli *cli, struct pawl_error *err)
     cli->words++;
     cli->word_count--;
     return true;
-}
-
-static bool offers(const struct command *command, enum option option)
-{
-    for (size_t i = 0; command && i < command->offer_count; i++)
-        if (command->offers[i].option == option)
-            return true;
-    return option == OPTION_HELP || option == OPTION_VERSION;
 }
 
 static bool check_option(const struct cli *cli, enum option option, struct pawl_error *err)
@@ -224,12 +259,12 @@ static bool check_option(const struct cli *cli, enum option option, struct pawl_
 static bool check_words(const struct cli *cli, struct pawl_error *err)
 {
     const struct command *command = cli->command;
-    if (!command || cli->given[OPTION_HELP])
+    if (!command)
         return true;
     if (cli->word_count < command->words_min)
         return usage(cli, err, "%s needs %s", command->name, command->words);
     if (cli->word_count > command->words_max)
-        return usage(cli, err, "%s does not know what to do with %.*s", command->name,
+        return usage(cli, err, "%s does not know what to do with `%.*s`", command->name,
                      STR(cli->words[command->words_max]));
     return true;
 }
@@ -240,6 +275,11 @@ bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
     cli->words = arena_new(&cli->arena, struct str, (size_t)argc + 1);
     if (!cli->words)
         return fail(err, PAWL_NO_MEMORY, "no memory to read the command line");
+    struct str name = look_ahead(cli, words);
+    if (cli->given[OPTION_VERSION])
+        return true;
+    if (cli->given[OPTION_HELP])
+        return name.n == 0 || cli->command || unknown_command(cli, name, err);
     while (words.next < words.end)
         if (!take(cli, str_of(*words.next++), &words, err))
             return false;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/time_text.h"
@@ -78,7 +79,13 @@ struct str safe(struct arena *arena, struct str text)
 bool is_terminal(int fd)
 {
     const char *term = getenv("TERM");
-    return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+size_t terminal_columns(int fd)
+{
+    struct winsize size;
+    return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool colours_on(void)
@@ -105,6 +112,9 @@ static size_t width_of(struct str text)
     return width;
 }
 
+#define BOLD "\033[1m"
+#define PLAIN "\033[0m"
+
 static void add_cell(struct table *table, struct str text, const char *colour)
 {
     struct cell *cell = list_add(&table->cells);
@@ -117,9 +127,9 @@ static void add_cell(struct table *table, struct str text, const char *colour)
 
 struct table table_of(struct arena *arena, const char *const *headings, size_t columns)
 {
-    struct table table = { list_of(arena, sizeof(struct cell)), columns };
+    struct table table = { list_of(arena, sizeof(struct cell)), columns, columns };
     for (size_t i = 0; i < columns; i++)
-        add_cell(&table, str_of(headings[i]), "\033[1m");
+        add_cell(&table, str_of(headings[i]), BOLD);
     return table;
 }
 
@@ -165,7 +175,7 @@ static void print_cell(const struct cell *cell, size_t width)
     bool coloured = *cell->colour && colours_on();
     size_t gap = width > cell->width ? width - cell->width : 0;
     printf("%s%.*s%s%*s", coloured ? cell->colour : "", STR(cell->text),
-           coloured ? "\033[0m" : "", (int)gap, "");
+           coloured ? PLAIN : "", (int)gap, "");
 }
 
 static void print_row(const struct cell *cells, const size_t *widths, size_t columns)
@@ -176,6 +186,16 @@ static void print_row(const struct cell *cells, const size_t *widths, size_t col
     }
     print_cell(&cells[columns - 1], 0);
     putchar('\n');
+}
+
+// An id and a state are left in any case.
+void table_narrow(struct table *table)
+{
+    size_t room = terminal_columns(STDOUT_FILENO), wide = 0;
+    for (size_t i = 0; i < table->columns; i++)
+        wide += column_width(table, i) + 2;
+    for (; room > 0 && table->shown > 2 && wide > room + 2; table->shown--)
+        wide -= column_width(table, table->shown - 1) + 2;
 }
 
 void table_print(const struct table *table, const char *indent)
@@ -189,8 +209,14 @@ void table_print(const struct table *table, const char *indent)
         widths[i] = column_width(table, i);
     for (size_t i = 0; i + columns <= table->cells.count; i += columns) {
         fputs(indent, stdout);
-        print_row(&cells[i], widths, columns);
+        print_row(&cells[i], widths, table->shown);
     }
+}
+
+void print_title(const char *title)
+{
+    bool bold = colours_on();
+    printf("\n%s%s%s\n", bold ? BOLD : "", title, bold ? PLAIN : "");
 }
 
 bool print_json(struct arena *arena, json_t *value, struct pawl_error *err)
@@ -216,21 +242,29 @@ void print_job_line(struct arena *arena, const struct job *job, const char *rema
     const char *colour = colours_on() ? state_colours[job->state] : "";
     printf("%.*s  %.*s  %.*s  %s%s%s%s%s\n", STR(id_text(arena, job->id)),
            STR(safe(arena, job->contract.job_type)), STR(safe(arena, job->queue)), colour,
-           job_state_name(job->state), *colour ? "\033[0m" : "", *remark ? "  " : "", remark);
+           job_state_name(job->state), *colour ? PLAIN : "", *remark ? "  " : "", remark);
+}
+
+static int64_t nearest(int64_t distance, int64_t unit)
+{
+    return (distance + unit / 2) / unit;
 }
 
 struct str ago(struct arena *arena, pawl_time time, pawl_time now)
 {
-    static const struct { int64_t from, size; const char *unit; } units[] = {
-        { DAYS(2), DAYS(1), "d" },          { HOURS(2), HOURS(1), "h" },
-        { MINUTES(2), MINUTES(1), "min" },  { SECONDS(1), SECONDS(1), "s" },
+    // A unit is used from `from` on, as it looks rounded to the next smaller unit.
+    static const struct { int64_t from, size, smaller; const char *unit; } units[] = {
+        { DAYS(2),    DAYS(1),    HOURS(1),   "d" },
+        { HOURS(2),   HOURS(1),   MINUTES(1), "h" },
+        { MINUTES(2), MINUTES(1), SECONDS(1), "min" },
+        { SECONDS(1), SECONDS(1), SECONDS(1), "s" },
     };
     bool ahead = time > now;
     int64_t distance = ahead ? time - now : now - time;
     for (size_t i = 0; i < countof(units); i++)
-        if (distance >= units[i].from)
+        if (nearest(distance, units[i].smaller) * units[i].smaller >= units[i].from)
             return str_format(arena, "%s%lld %s%s", ahead ? "in " : "",
-                              (long long)(distance / units[i].size), units[i].unit,
+                              (long long)nearest(distance, units[i].size), units[i].unit,
                               ahead ? "" : " ago");
     return S("now");
 }

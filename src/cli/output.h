@@ -9,13 +9,15 @@
 // bytes that are not UTF-8, and characters that turn the direction of writing. JSON stays JSON.
 struct str safe(struct arena *arena, struct str text);
 
-bool is_terminal(int fd);
+bool is_terminal(int fd);          // one that obeys: $TERM is set and not `dumb`
+size_t terminal_columns(int fd);   // 0: not a terminal, or it does not say
 bool colours_on(void);  // standard output is a terminal, and NO_COLOR is not set
 
 // A table with aligned columns, printed whole.
 struct table {
     struct list cells;
     size_t columns;
+    size_t shown;  // so many of the columns are printed, from the left
 };
 
 struct table table_of(struct arena *arena, const char *const *headings, size_t columns);
@@ -23,7 +25,10 @@ void table_add(struct table *table, struct str text);
 void table_add_number(struct table *table, int64_t number);
 void table_add_time(struct table *table, pawl_time time);  // 0: a dash
 void table_add_state(struct table *table, enum job_state state);  // in its colour
+void table_narrow(struct table *table);  // leaves out columns from the right for a narrow terminal
 void table_print(const struct table *table, const char *indent);
+
+void print_title(const char *title);  // of a section, after an empty line
 
 // A value as one line of JSON. PAWL_NO_MEMORY when there was none to make it; takes it over.
 CHECKED bool print_json(struct arena *arena, json_t *value, struct pawl_error *err);

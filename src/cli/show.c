@@ -207,7 +207,7 @@ static void print_executions(const struct record *r)
         table_add(&table, str_of(end_reason_name(e->end_reason)));
         table_add(&table, e->error_message);
     }
-    puts("\nExecutions");
+    print_title("Executions");
     table_print(&table, "  ");
 }
 
@@ -225,7 +225,7 @@ static void print_steps(const struct record *r)
         table_add_time(&table, step->updated_at);
         table_add(&table, clipped(r, step->done ? step->result : step->error_message));
     }
-    puts("\nSteps");
+    print_title("Steps");
     table_print(&table, "  ");
 }
 
@@ -242,7 +242,7 @@ static void print_events(const struct record *r)
                                      STR(event->actor_id)));
         table_add(&table, clipped(r, event->detail));
     }
-    puts("\nAudit trail");
+    print_title("Audit trail");
     table_print(&table, "  ");
 }
 

@@ -21,6 +21,12 @@ bool value_is_time(struct str text)
     return time_parse(text, &ignored) || from_now(text, &ignored);
 }
 
+bool value_is_from_now(struct str text)
+{
+    int64_t ignored;
+    return from_now(text, &ignored);
+}
+
 bool value_is_duration(struct str text)
 {
     int64_t microseconds;
@@ -83,5 +89,5 @@ bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err)
         return true;
     if (looks_like_uuid(text))
         return fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(text));
-    return usage(cli, err, "%.*s is no job id", STR(text));
+    return usage(cli, err, "`%.*s` is no job id: a job id is a full UUID", STR(text));
 }

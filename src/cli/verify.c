@@ -56,9 +56,11 @@ static void print_summary(const struct report *report, const struct verified *ve
                (long long)verified->executions);
         return;
     }
-    printf("checked %lld jobs and %lld executions\n", (long long)verified->jobs,
-           (long long)verified->executions);
-    printf("%lld violations\n", (long long)verified->violations);
+    printf("checked %lld %s and %lld %s\n", (long long)verified->jobs,
+           verified->jobs == 1 ? "job" : "jobs", (long long)verified->executions,
+           verified->executions == 1 ? "execution" : "executions");
+    printf("%lld %s\n", (long long)verified->violations,
+           verified->violations == 1 ? "violation" : "violations");
 }
 
 bool command_verify(struct cli *cli, struct pawl_error *err)

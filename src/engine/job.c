@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/json_field.h"
 #include "model/text_rule.h"
 #include "store/names.h"
 
@@ -83,7 +84,9 @@ static bool change_allowed(struct tx *tx, const struct job *job, const struct jo
         return fail(err, PAWL_CONFLICT, "job %.*s is RUNNING: only a waiting job can be changed",
                     STR(id_text(tx->arena, job->id)));
     struct problems problems = { .arena = tx->arena };
-    if (change->has_queue && str_eq(change->queue, DEADLETTER_QUEUE))
+    if (change->has_queue && change->queue.n == 0)
+        problem_add(&problems, "queue", "is empty");
+    else if (change->has_queue && str_eq(change->queue, DEADLETTER_QUEUE))
         problem_add(&problems, "queue", "nothing can be moved to q:deadletter");
     else if (change->has_queue
              && (change->queue.n > NAME_BYTES_MAX || !text_is_name(change->queue)))
@@ -98,13 +101,28 @@ static bool change_allowed(struct tx *tx, const struct job *job, const struct jo
     return problems_none(&problems, err);
 }
 
+// What became other than it was: field, old value, new value.
 static struct str change_detail(struct tx *tx, const struct job *from, const struct job *to)
 {
-    return str_format(tx->arena,
-                      "{\"queue\":[\"%.*s\",\"%.*s\"],\"priority\":[%lld,%lld],"
-                      "\"run_at_us\":[%lld,%lld]}",
-                      STR(from->queue), STR(to->queue), (long long)from->priority,
-                      (long long)to->priority, (long long)from->run_at, (long long)to->run_at);
+    SCOPED(json) json_t *detail = json_object();
+    bool fine = detail != NULL;
+    if (!str_eq(from->queue, to->queue))
+        fine &= json_object_set_new(detail, "queue",
+                                    json_pack("[s%, s%]", from->queue.s, from->queue.n,
+                                              to->queue.s, to->queue.n))
+             == 0;
+    if (from->priority != to->priority)
+        fine &= json_object_set_new(detail, "priority",
+                                    json_pack("[I, I]", (json_int_t)from->priority,
+                                              (json_int_t)to->priority))
+             == 0;
+    if (from->run_at != to->run_at)
+        fine &= json_object_set_new(detail, "run_at",
+                                    json_pack("[o, o]", json_time_or_null(tx->arena, from->run_at),
+                                              json_time_or_null(tx->arena, to->run_at)))
+             == 0;
+    tx->arena->failed |= !fine;
+    return fine ? json_text(tx->arena, detail) : S("");
 }
 
 // Goes back where it was, under its new terms: held and backing off stay what they are.

@@ -150,7 +150,7 @@ static bool read_org(struct reader *r, const struct field *field, const json_t *
     if (!json_is_string(value))
         return wrong_kind(r, field, value);
     if (!str_eq(lower(r->problems->arena, text_of(value)), r->rules->caller->org_id))
-        return wrong(r, field->name, "is not the org of the caller's key");
+        return wrong(r, field->name, "is not the caller's org");
     return true;
 }
 
@@ -197,13 +197,24 @@ static bool check_actor_type(struct reader *r, const struct field *field)
         || wrong(r, field->name, "must be %s", field->want);
 }
 
+static bool wrong_policy(struct reader *r, struct str name)
+{
+    struct buf known = buf_new(r->problems->arena, KEY_BYTES_MAX);
+    for (size_t i = 0; policy_builtin_at(i); i++)
+        buf_addf(&known, " %.*s", STR(policy_builtin_at(i)->name));
+    name.n = name.n < NAME_BYTES_MAX ? name.n : NAME_BYTES_MAX;
+    struct str message = buf_str(&known);
+    return wrong(r, "policy", "there is no policy `%.*s`; built in are%.*s", STR(name),
+                 STR(message));
+}
+
 // With an unknown policy reading goes on under `default`, to find what else is wrong.
 static bool choose_policy(struct reader *r, struct str name)
 {
     const struct contract_rules *rules = r->rules;
     const struct policy *policy = rules->policy(rules->self, name, r->contract->job_type);
     r->into->policy = policy ? *policy : *policy_builtin(S("default"));
-    return policy || wrong(r, "policy", "no policy of this name");
+    return policy || wrong_policy(r, name);
 }
 
 static bool absent_policy(struct reader *r)
@@ -335,8 +346,8 @@ static bool check_payload_value(struct reader *r, const struct field *field, con
     if (!json_is_object(value))
         return wrong_kind(r, field, value);
     if (r->contract->payload.n > PAYLOAD_BYTES_MAX)
-        return wrong(r, field->name, "must be %s: it has %zu bytes, at most %d are allowed",
-                     field->want, r->contract->payload.n, PAYLOAD_BYTES_MAX);
+        return wrong(r, field->name, "has %zu bytes: at most %d are allowed",
+                     r->contract->payload.n, PAYLOAD_BYTES_MAX);
     if (deeper_than(value, PAYLOAD_DEPTH_MAX))
         return wrong(r, field->name, "is nested too deeply: at most %d levels are allowed",
                      PAYLOAD_DEPTH_MAX);
@@ -395,7 +406,7 @@ static const struct field fields[] = {
       .want = "a whole number from -100 to 100" },
     { "serial_key", TEXT(serial_key), KEY },
     { "max_wait", .read = read_wait, .check = check_wait,
-      .want = "a duration such as 30s, from 1ms to 365d" },
+      .want = "a duration such as 30s (units: ms s m h d), from 1ms to 365d" },
     { "submit", .read = read_submit, .want = "true or false" },
     { "authorized_by", TEXT(authorized_by), KEY },
     { "after", .read = read_later },
