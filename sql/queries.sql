@@ -437,6 +437,14 @@ INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, re
                           correlation_id, detail)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
+-- name: audit_newest
+SELECT id, job, event, attempt, at FROM audit_events
+ WHERE id = (SELECT max(id) FROM audit_events);
+
+-- name: audit_witness
+SELECT 1 FROM audit_events
+ WHERE id = $1 AND job = $2 AND event = $3 AND attempt = $4 AND at = $5;
+
 -- name: audit_of_job
 SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
        coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),

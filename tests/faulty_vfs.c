@@ -57,7 +57,10 @@ static int xSync(sqlite3_file *file, int flags)
 {
     faulty_vfs.syncs++;
     int result = real_of(file)->pMethods->xSync(real_of(file), flags);
-    return faulty_vfs.fail_syncs ? SQLITE_IOERR_FSYNC : result;
+    if (faulty_vfs.fail_syncs == 0)
+        return result;
+    faulty_vfs.fail_syncs--;
+    return SQLITE_IOERR_FSYNC;
 }
 
 static const sqlite3_io_methods methods = {
@@ -83,6 +86,10 @@ static const sqlite3_io_methods methods = {
 static int xOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
 {
     (void)vfs;
+    if (faulty_vfs.fail_opens) {
+        file->pMethods = NULL;
+        return SQLITE_CANTOPEN;
+    }
     struct file *mine = (struct file *)file;
     mine->real = (sqlite3_file *)(void *)(mine + 1);
     memset(mine->real, 0, (size_t)real_vfs->szOsFile);

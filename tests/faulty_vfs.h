@@ -6,8 +6,9 @@
 
 struct faulty_vfs {
     int syncs;        // of any file
-    bool fail_syncs;  // every sync fails with an I/O error
+    int fail_syncs;   // so many syncs fail with an I/O error
     bool full;        // every write finds the disk full
+    bool fail_opens;  // no file can be opened
 };
 
 extern struct faulty_vfs faulty_vfs;

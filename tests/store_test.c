@@ -38,9 +38,9 @@ TEST_EACH_DB(OPS_9_a_commit_whose_sync_failed_is_in_doubt_and_the_connection_is_
     struct tx tx = {0};
     box_begin(box, &tx);
     MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
-    faulty_vfs.fail_syncs = true;
+    faulty_vfs.fail_syncs = 1;
     EXPECT_REFUSED(PAWL_IN_DOUBT, tx_commit(&tx, &err));
-    faulty_vfs.fail_syncs = false;
+    faulty_vfs.fail_syncs = 0;
     tx_end(&tx);
     EXPECT_REFUSED(PAWL_STORE, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
     faulty_vfs_remove();

@@ -46,6 +46,11 @@ const struct world *db_world(const struct db *db)
     return db->world;
 }
 
+bool db_checkpoint(struct db *db)
+{
+    return !db->broken && db->driver->checkpoint(db);
+}
+
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);

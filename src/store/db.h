@@ -20,6 +20,7 @@ struct db_options {
     bool any_version;           // take its schema as it is: for looking at schema_version only
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
+    bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -28,6 +29,10 @@ CHECKED bool db_open(struct db **db, const struct db_options *options, struct pa
 void db_close(struct db *db);  // NULL is fine
 const struct world *db_world(const struct db *db);
 int64_t db_wal_bytes(const struct db *db);
+
+// Copies the log back into the file if it has grown long enough. True when it did; a log that is
+// short, or held back by a reader, is left for another time.
+bool db_checkpoint(struct db *db);
 
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make

@@ -41,6 +41,7 @@ struct sqlite {
     bool writing;  // holds the lock
     bool read_only;
     bool application;  // SQL of the application's own is being prepared
+    bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
     int64_t wal_bytes_max;
     char *path;
@@ -145,6 +146,21 @@ static int64_t wal_bytes(const struct db *db)
     return (int64_t)((const struct sqlite *)db)->frames * FRAME_BYTES;
 }
 
+static bool log_is_long(const struct sqlite *sqlite)
+{
+    return sqlite->frames >= CHECKPOINT_FRAMES;
+}
+
+static bool checkpoint_between(struct db *db)
+{
+    struct sqlite *sqlite = of(db);
+    if (!log_is_long(sqlite) || !lock_take(&sqlite->lock, NULL))
+        return false;
+    bool done = checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+    lock_give(&sqlite->lock);
+    return done;
+}
+
 // A log that is all copied starts over only when nobody reads from it any more. Readers that
 // overlap would keep it growing, so here the writer waits for them: those that come now read the
 // file.
@@ -199,7 +215,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     struct sqlite *sqlite = of(db);
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
     if (result == SQLITE_OK) {
-        if (sqlite->writing && sqlite->frames >= CHECKPOINT_FRAMES)
+        if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
         return true;
@@ -348,6 +364,7 @@ static const struct db_driver driver = {
     .column_text = column_text,
     .column_null = column_null,
     .wal_bytes = wal_bytes,
+    .checkpoint = checkpoint_between,
     .close = close_all,
 };
 
@@ -528,6 +545,7 @@ bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_e
     sqlite->db = (struct db){ .driver = &driver, .world = world };
     sqlite->lock = (struct lock){ .fd = -1, .world = world, .wait_us_max = busy_us };
     sqlite->read_only = options->read_only;
+    sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
     sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;
     sqlite->path = path;
     if (!open_locked(sqlite, options->must_exist, err)) {

@@ -1,0 +1,456 @@
+// A queue with a lock around it, and one thread behind it that owns the store.
+//
+// A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
+// its witness: the newest audit event of the transaction, read before the commit. A transaction
+// is there as a whole or not at all, so one row of it tells about all. If it is there, the
+// answers stand; if not, the operations are run again. Operations that leave no event
+// (heartbeats, steps) may be run twice without harm.
+#include "run/pipeline.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+enum { WAITING_MAX = 10000,
+       GROUP_MAX = 1000 };
+
+#define GROUP_US_MAX MILLISECONDS(5)
+
+struct queue {
+    struct operation *first, **end;
+    size_t count;
+};
+
+struct pipeline {
+    struct pipeline_options options;
+    const struct world *world;
+    pthread_t writer;
+
+    pthread_mutex_t mutex;  // guards what follows up to the blank line
+    pthread_cond_t news;    // something waits, or it is time to stop
+    struct queue waiting;
+    bool closing;
+    struct pipeline_figures figures;
+
+    struct db *db;  // the writer's; NULL after it had to be given up
+    struct arena arena;
+};
+
+static void count(struct pipeline *p, int64_t *figure)
+{
+    pthread_mutex_lock(&p->mutex);
+    *figure += 1;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+// ----- the queue
+
+static void queue_init(struct queue *queue)
+{
+    *queue = (struct queue){ .end = &queue->first };
+}
+
+static void queue_add(struct queue *queue, struct operation *operation)
+{
+    operation->next = NULL;
+    *queue->end = operation;
+    queue->end = &operation->next;
+    queue->count++;
+}
+
+static struct operation *queue_take(struct queue *queue)
+{
+    struct operation *operation = queue->first;
+    if (!operation)
+        return NULL;
+    queue->first = operation->next;
+    queue->count--;
+    if (!queue->first)
+        queue->end = &queue->first;
+    return operation;
+}
+
+static void queue_put_back(struct queue *waiting, struct queue *rest)
+{
+    if (!rest->first)
+        return;
+    *rest->end = waiting->first;
+    if (!waiting->first)
+        waiting->end = rest->end;
+    waiting->first = rest->first;
+    waiting->count += rest->count;
+    queue_init(rest);
+}
+
+// ----- one operation
+
+// Runs it in the transaction. True when the transaction may go on: it was done, or refused without
+// a trace. False when the store failed under it, or memory did: the transaction is spoilt.
+static bool attempt(struct tx *tx, struct operation *operation)
+{
+    tx->arena = operation->arena;
+    tx->caller = operation->caller;
+    operation->error = (struct pawl_error){0};
+    bool done = operation->run(tx, operation, &operation->error);
+    if (operation->arena->failed)
+        return fail(&operation->error, PAWL_NO_MEMORY, "out of memory: nothing was stored");
+    if (done)
+        operation->error.code = PAWL_OK;
+    return done || pawl_code(operation->error.code)->refusal;
+}
+
+static void set_error(struct queue *group, const struct pawl_error *error)
+{
+    for (struct operation *o = group->first; o; o = o->next)
+        o->error = *error;
+}
+
+// Those that were to be done get the error of the commit; those that were refused keep theirs.
+static void set_error_of_done(struct queue *group, const struct pawl_error *error)
+{
+    for (struct operation *o = group->first; o; o = o->next)
+        if (o->error.code == PAWL_OK)
+            o->error = *error;
+}
+
+// ----- the store, and a commit in doubt
+
+static bool store_open(struct pipeline *p, struct pawl_error *err)
+{
+    return p->db || db_open(&p->db, &p->options.db, err);
+}
+
+static void store_close(struct pipeline *p)
+{
+    db_close(p->db);
+    p->db = NULL;
+}
+
+// The newest audit event there is.
+struct witness {
+    int64_t id, job, event, attempt, at;
+};
+
+static bool witness_read(struct tx *tx, struct witness *witness, struct pawl_error *err)
+{
+    *witness = (struct witness){0};
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask_plain(tx, &rows, Q_AUDIT_NEWEST, err))
+        return false;
+    if (rows_next(&rows)) {
+        witness->id = row_int(&rows);
+        witness->job = row_int(&rows);
+        witness->event = row_int(&rows);
+        witness->attempt = row_int(&rows);
+        witness->at = row_int(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
+static bool witness_lives(struct tx *tx, const struct witness *witness, bool *lives,
+                          struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_AUDIT_WITNESS, err, INT(witness->id), INT(witness->job),
+                 INT(witness->event), INT(witness->attempt), INT(witness->at)))
+        return false;
+    *lives = rows_next(&rows);
+    return rows_ok(&rows, err);
+}
+
+// Opens the store again and looks whether the transaction of the witness is in it.
+static bool look_up(struct pipeline *p, const struct witness *witness, bool *committed,
+                    struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    count(p, &p->figures.doubts);
+    store_close(p);
+    return store_open(p, err) && tx_begin(p->db, TX_READ, &arena, &tx, err)
+        && witness_lives(&tx, witness, committed, err);
+}
+
+// ----- groups
+
+// What became of a group: its operations have their answers, or must be run one by one.
+enum group_end { GROUP_ANSWERED,
+                 GROUP_SPOILT };
+
+static enum group_end group_doubt(struct pipeline *p, struct queue *group,
+                                  const struct witness *before, const struct witness *witness)
+{
+    bool committed = false;
+    struct pawl_error error = {0};
+    if (!look_up(p, witness, &committed, &error)) {
+        error.code = PAWL_IN_DOUBT;  // it could not be found out: say so
+        set_error_of_done(group, &error);
+        return GROUP_ANSWERED;
+    }
+    // Without an event of its own the transaction has no witness, and may be repeated.
+    bool has_witness = witness->id != before->id;
+    return committed && has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
+}
+
+static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group,
+                                   const struct witness *before)
+{
+    struct witness witness;
+    struct pawl_error error = {0};
+    tx->arena = &p->arena;
+    if (!witness_read(tx, &witness, &error))
+        return GROUP_SPOILT;
+    if (tx_commit(tx, &error))
+        return GROUP_ANSWERED;
+    tx_end(tx);
+    if (error.code == PAWL_IN_DOUBT)
+        return group_doubt(p, group, before, &witness);
+    set_error_of_done(group, &error);
+    return GROUP_ANSWERED;
+}
+
+// Runs operations until none is left or the transaction has lasted long enough; what was not run
+// stays in `rest`.
+static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group)
+{
+    struct pawl_error error = {0};
+    struct witness before;
+    SCOPED(tx) struct tx tx = {0};
+    if (!store_open(p, &error) || !tx_begin(p->db, TX_WRITE, &p->arena, &tx, &error)
+        || !witness_read(&tx, &before, &error)) {
+        for (struct operation *o; (o = queue_take(rest));)
+            queue_add(group, o);
+        set_error(group, &error);
+        return GROUP_ANSWERED;
+    }
+    int64_t end = world_monotonic(p->world) + p->options.group_us_max;
+    do {
+        struct operation *operation = queue_take(rest);
+        queue_add(group, operation);
+        if (!attempt(&tx, operation))
+            return GROUP_SPOILT;
+    } while (rest->first && world_monotonic(p->world) < end);
+    return group_commit(p, &tx, group, &before);
+}
+
+// By itself nobody can spoil an operation but itself: its error is its answer. An operation in
+// doubt without a witness is repeated once more and then called what it is.
+static void run_alone(struct pipeline *p, struct operation *operation)
+{
+    struct pawl_error last = {0};
+    for (int tries = 0; tries < 3; tries++) {
+        struct queue rest, group;
+        queue_init(&rest);
+        queue_init(&group);
+        queue_add(&rest, operation);
+        if (group_run(p, &rest, &group) == GROUP_ANSWERED)
+            return;
+        last = operation->error;
+        if (last.code != PAWL_OK)
+            return;  // the store failed under it
+    }
+    last.code = PAWL_IN_DOUBT;
+    operation->error = last;
+}
+
+static void run_each_alone(struct pipeline *p, struct queue *group)
+{
+    struct queue done;
+    queue_init(&done);
+    for (struct operation *o; (o = queue_take(group));) {
+        run_alone(p, o);
+        queue_add(&done, o);
+    }
+    *group = done;
+    if (!group->first)
+        group->end = &group->first;
+}
+
+// ----- rounds
+
+static void take_some(struct pipeline *p, struct queue *rest)
+{
+    queue_init(rest);
+    pthread_mutex_lock(&p->mutex);
+    while (rest->count < p->options.group_max && p->waiting.first)
+        queue_add(rest, queue_take(&p->waiting));
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void count_round(struct pipeline *p, struct queue *rest, size_t answered, size_t alone)
+{
+    pthread_mutex_lock(&p->mutex);
+    queue_put_back(&p->waiting, rest);
+    p->figures.operations += (int64_t)answered;
+    p->figures.groups++;
+    p->figures.alone += (int64_t)alone;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+// Whoever waits is answered by now: copying the log back is on nobody's path but the next group's.
+static void maintain(struct pipeline *p)
+{
+    if (p->db && db_checkpoint(p->db))
+        count(p, &p->figures.checkpoints);
+}
+
+size_t pipeline_round(struct pipeline *p)
+{
+    struct queue rest, group;
+    queue_init(&group);
+    take_some(p, &rest);
+    if (!rest.first)
+        return 0;
+    size_t alone = 0;
+    if (group_run(p, &rest, &group) == GROUP_SPOILT) {
+        alone = group.count;
+        run_each_alone(p, &group);
+    }
+    size_t answered = group.count;
+    arena_reset(&p->arena);
+    count_round(p, &rest, answered, alone);
+    for (struct operation *o; (o = queue_take(&group));)
+        o->answered(o);  // the operation is its owner's again
+    maintain(p);
+    return answered;
+}
+
+static bool wait_for_news(struct pipeline *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    while (!p->waiting.first && !p->closing)
+        pthread_cond_wait(&p->news, &p->mutex);
+    bool more = p->waiting.first != NULL;
+    pthread_mutex_unlock(&p->mutex);
+    return more;
+}
+
+static void *write_until_closed(void *self)
+{
+    while (wait_for_news(self))
+        pipeline_round(self);
+    return NULL;
+}
+
+// ----- the door
+
+bool pipeline_submit(struct pipeline *p, struct operation *operation, struct pawl_error *err)
+{
+    assert(operation->run && operation->answered && operation->arena);
+    pthread_mutex_lock(&p->mutex);
+    bool closing = p->closing, full = p->waiting.count >= p->options.waiting_max;
+    if (!closing && !full) {
+        queue_add(&p->waiting, operation);
+        pthread_cond_signal(&p->news);
+    }
+    p->figures.refused += full && !closing;
+    pthread_mutex_unlock(&p->mutex);
+    if (closing)
+        return fail(err, PAWL_FULL, "the store is being closed");
+    return !full
+        || fail(err, PAWL_FULL, "%zu operations wait for the store already: try again later",
+                p->options.waiting_max);
+}
+
+// An operation somebody waits for: what is handed over is a cover around it.
+struct waiter {
+    struct operation operation;
+    struct operation *asked;
+    sem_t answered;
+};
+
+static bool run_asked(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct waiter *waiter = (struct waiter *)self;
+    return waiter->asked->run(tx, waiter->asked, err);
+}
+
+static void wake(struct operation *self)
+{
+    sem_post(&((struct waiter *)self)->answered);
+}
+
+bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error *err)
+{
+    struct waiter waiter = {
+        .operation = { .run = run_asked,
+                       .answered = wake,
+                       .arena = asked->arena,
+                       .caller = asked->caller },
+        .asked = asked,
+    };
+    sem_init(&waiter.answered, 0, 0);
+    bool submitted = pipeline_submit(p, &waiter.operation, err);
+    while (submitted && sem_wait(&waiter.answered) != 0) {}  // a signal came in between
+    sem_destroy(&waiter.answered);
+    if (!submitted)
+        return false;
+    asked->error = waiter.operation.error;
+    if (asked->error.code == PAWL_OK)
+        return true;
+    *err = asked->error;
+    return false;
+}
+
+struct pipeline_figures pipeline_figures(struct pipeline *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    struct pipeline_figures figures = p->figures;
+    figures.waiting = (int64_t)p->waiting.count;
+    pthread_mutex_unlock(&p->mutex);
+    return figures;
+}
+
+static void set_defaults(struct pipeline_options *options)
+{
+    if (options->waiting_max == 0)
+        options->waiting_max = WAITING_MAX;
+    if (options->group_max == 0)
+        options->group_max = GROUP_MAX;
+    if (options->group_us_max == 0)
+        options->group_us_max = GROUP_US_MAX;
+    options->db.checkpoint_by_hand = true;
+}
+
+bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *options,
+                   struct pawl_error *err)
+{
+    struct pipeline *p = calloc(1, sizeof *p);
+    *pipeline = NULL;
+    if (!p)
+        return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
+    p->options = *options;
+    p->world = options->db.world ? options->db.world : world_real();
+    set_defaults(&p->options);
+    queue_init(&p->waiting);
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->news, NULL);
+    bool opened = store_open(p, err);
+    if (opened && !options->by_hand && pthread_create(&p->writer, NULL, write_until_closed, p) != 0)
+        opened = fail(err, PAWL_NO_MEMORY, "no thread to write to the store with");
+    if (!opened) {
+        p->options.by_hand = true;
+        pipeline_close(p);
+        return false;
+    }
+    *pipeline = p;
+    return true;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->mutex);
+    p->closing = true;
+    pthread_cond_signal(&p->news);
+    pthread_mutex_unlock(&p->mutex);
+    if (!p->options.by_hand)
+        pthread_join(p->writer, NULL);
+    while (pipeline_round(p) > 0) {}
+    store_close(p);
+    arena_end(&p->arena);
+    pthread_cond_destroy(&p->news);
+    pthread_mutex_destroy(&p->mutex);
+    free(p);
+}

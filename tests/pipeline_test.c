@@ -1,0 +1,378 @@
+// The commit pipeline: isolation, answers after the commit, a bound, and commits in doubt.
+#include "fixture.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+#include "faulty_vfs.h"
+#include "run/pipeline.h"
+
+// ----- operations
+
+struct enqueue {
+    struct operation operation;
+    struct arena arena;
+    struct contract contract;
+    struct job job;
+    bool deduplicated;
+    int answers;
+    int64_t seen;  // jobs another connection could see when it was answered
+    struct box *box;
+};
+
+static bool run_enqueue(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct enqueue *e = (struct enqueue *)self;
+    return job_enqueue(tx, &e->contract, &e->job, &e->deduplicated, err);
+}
+
+static void count_answer(struct operation *self)
+{
+    struct enqueue *e = (struct enqueue *)self;
+    e->answers++;
+    if (e->box)
+        e->seen = box_number(e->box, "SELECT count(*) FROM jobs");
+}
+
+static struct enqueue enqueue_of(struct box *box, const char *key)
+{
+    struct enqueue e = {
+        .operation = { .run = run_enqueue, .answered = count_answer, .caller = &box->caller },
+        .contract = contract_for(box, "report"),
+    };
+    e.contract.idempotency_key = str_of(key);
+    return e;
+}
+
+static void submit(struct pipeline *pipeline, struct enqueue *e)
+{
+    struct pawl_error err = {0};
+    e->operation.arena = &e->arena;
+    MUST(pipeline_submit(pipeline, &e->operation, &err));
+}
+
+static bool run_bad_sql(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    (void)self;
+    return tx_execute(tx, "INSERT INTO no_such_table VALUES (1)", err);
+}
+
+static struct pipeline *open_by_hand(struct box *box, struct pipeline_options options)
+{
+    struct pipeline *pipeline = NULL;
+    struct pawl_error err = {0};
+    options.db.url = box->url;
+    options.db.world = &box->world.world;
+    options.by_hand = true;
+    MUST(pipeline_open(&pipeline, &options, &err));
+    return pipeline;
+}
+
+// ----- in rounds, by hand
+
+TEST_EACH_DB(OPS_9_many_operations_are_one_commit_and_each_has_its_answer)
+{
+    enum { COUNT = 50 };
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue all[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = enqueue_of(box, "");
+        submit(pipeline, &all[i]);
+    }
+    EXPECT_INT(pipeline_round(pipeline), COUNT);
+    EXPECT_INT(pipeline_round(pipeline), 0);
+    EXPECT_INT(pipeline_figures(pipeline).groups, 1);
+    for (int i = 0; i < COUNT; i++) {
+        EXPECT_INT(all[i].answers, 1);
+        EXPECT_INT(all[i].operation.error.code, PAWL_OK);
+        EXPECT_INT(must_load(box, all[i].job.id).state, JOB_QUEUED);
+        arena_end(&all[i].arena);
+    }
+    pipeline_close(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_an_answer_comes_after_the_commit)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue first = enqueue_of(box, "a"), second = enqueue_of(box, "b");
+    first.box = second.box = box;
+    submit(pipeline, &first);
+    submit(pipeline, &second);
+    EXPECT_INT(pipeline_round(pipeline), 2);
+    EXPECT_INT(first.seen, 2);  // another connection sees both when the first is told
+    EXPECT_INT(second.seen, 2);
+    arena_end(&first.arena);
+    arena_end(&second.arena);
+    pipeline_close(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_a_refusal_leaves_its_neighbours_alone)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue first = enqueue_of(box, "k"), same = enqueue_of(box, "k"),
+                   other = enqueue_of(box, "k"), last = enqueue_of(box, "l");
+    other.contract.payload = S("{\"other\":1}");
+    struct enqueue *all[] = { &first, &same, &other, &last };
+    for (size_t i = 0; i < countof(all); i++)
+        submit(pipeline, all[i]);
+    EXPECT_INT(pipeline_round(pipeline), 4);
+    EXPECT_INT(first.operation.error.code, PAWL_OK);
+    EXPECT(same.deduplicated && id_eq(same.job.id, first.job.id));
+    EXPECT_INT(other.operation.error.code, PAWL_KEY_REUSED);
+    EXPECT_INT(last.operation.error.code, PAWL_OK);
+    EXPECT_INT(pipeline_figures(pipeline).groups, 1);
+    EXPECT_INT(pipeline_figures(pipeline).alone, 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);
+    for (size_t i = 0; i < countof(all); i++)
+        arena_end(&all[i]->arena);
+    pipeline_close(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_a_statement_that_fails_takes_nobody_with_it)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue first = enqueue_of(box, "a"), bad = enqueue_of(box, "b"),
+                   last = enqueue_of(box, "c");
+    bad.operation.run = run_bad_sql;
+    submit(pipeline, &first);
+    submit(pipeline, &bad);
+    submit(pipeline, &last);
+    while (pipeline_round(pipeline) > 0) {}
+    EXPECT_INT(first.operation.error.code, PAWL_OK);
+    EXPECT_INT(bad.operation.error.code, PAWL_STORE);
+    EXPECT_INT(last.operation.error.code, PAWL_OK);
+    EXPECT_INT(first.answers + bad.answers + last.answers, 3);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);
+    arena_end(&first.arena);
+    arena_end(&bad.arena);
+    arena_end(&last.arena);
+    pipeline_close(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_a_full_pipeline_refuses_at_once)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){ .waiting_max = 2 });
+    struct enqueue a = enqueue_of(box, "a"), b = enqueue_of(box, "b"), c = enqueue_of(box, "c");
+    struct pawl_error err = {0};
+    submit(pipeline, &a);
+    submit(pipeline, &b);
+    c.operation.arena = &c.arena;
+    EXPECT_REFUSED(PAWL_FULL, pipeline_submit(pipeline, &c.operation, &err));
+    EXPECT_INT(pipeline_figures(pipeline).refused, 1);
+    EXPECT_INT(pipeline_round(pipeline), 2);
+    submit(pipeline, &c);
+    pipeline_close(pipeline);  // answers what was handed over
+    EXPECT_INT(c.answers, 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 3);
+    arena_end(&a.arena);
+    arena_end(&b.arena);
+    arena_end(&c.arena);
+}
+
+TEST_EACH_DB(OPS_9_a_group_ends_when_it_is_full)
+{
+    enum { COUNT = 7 };
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){ .group_max = 3 });
+    struct enqueue all[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = enqueue_of(box, "");
+        submit(pipeline, &all[i]);
+    }
+    EXPECT_INT(pipeline_round(pipeline), 3);
+    EXPECT_INT(pipeline_round(pipeline), 3);
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    for (int i = 0; i < COUNT; i++)
+        arena_end(&all[i].arena);
+    pipeline_close(pipeline);
+}
+
+// ----- commits in doubt
+
+static struct pipeline *open_on_faulty_disk(struct box *box)
+{
+    faulty_vfs_install();
+    return open_by_hand(box, (struct pipeline_options){0});
+}
+
+static void close_faulty(struct pipeline *pipeline)
+{
+    faulty_vfs.fail_syncs = 0;
+    pipeline_close(pipeline);
+    faulty_vfs_remove();
+}
+
+TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_looked_up_and_answered_truly)
+{
+    struct pipeline *pipeline = open_on_faulty_disk(box);
+    struct enqueue first = enqueue_of(box, ""), second = enqueue_of(box, "b");
+    submit(pipeline, &first);
+    submit(pipeline, &second);
+    faulty_vfs.fail_syncs = 1;
+    EXPECT_INT(pipeline_round(pipeline), 2);
+    EXPECT_INT(pipeline_figures(pipeline).doubts, 1);
+    EXPECT_INT(first.operation.error.code, PAWL_OK);
+    EXPECT_INT(second.operation.error.code, PAWL_OK);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);  // once each, whatever happened
+    EXPECT_INT(must_load(box, first.job.id).state, JOB_QUEUED);   // and this is the one
+    EXPECT_INT(first.answers + second.answers, 2);
+    arena_end(&first.arena);
+    arena_end(&second.arena);
+    close_faulty(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_what_cannot_be_found_out_is_called_in_doubt)
+{
+    struct pipeline *pipeline = open_on_faulty_disk(box);
+    struct enqueue lost = enqueue_of(box, "a"), later = enqueue_of(box, "b");
+    submit(pipeline, &lost);
+    faulty_vfs.fail_syncs = 1;
+    faulty_vfs.fail_opens = true;
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    EXPECT_INT(lost.operation.error.code, PAWL_IN_DOUBT);
+    faulty_vfs.fail_opens = false;
+    submit(pipeline, &later);  // and the pipeline recovers by itself
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    EXPECT_INT(later.operation.error.code, PAWL_OK);
+    arena_end(&lost.arena);
+    arena_end(&later.arena);
+    close_faulty(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_on_a_full_disk_everybody_is_told_and_nothing_is_stored)
+{
+    struct pipeline *pipeline = open_on_faulty_disk(box);
+    struct enqueue first = enqueue_of(box, "a"), again = enqueue_of(box, "a");
+    submit(pipeline, &first);
+    faulty_vfs.full = true;
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    EXPECT_INT(first.operation.error.code, PAWL_DISK_FULL);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 0);
+    faulty_vfs.full = false;
+    submit(pipeline, &again);
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    EXPECT_INT(again.operation.error.code, PAWL_OK);
+    arena_end(&first.arena);
+    arena_end(&again.arena);
+    close_faulty(pipeline);
+}
+
+// ----- with its thread
+
+enum { THREADS = 8,
+       JOBS_EACH = 100 };
+
+struct producer {
+    struct pipeline *pipeline;
+    struct box *box;
+    int number;
+    int stored;
+};
+
+static void *produce(void *self)
+{
+    struct producer *producer = self;
+    for (int i = 0; i < JOBS_EACH; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%d-%d", producer->number, i);
+        struct enqueue e = enqueue_of(producer->box, key);
+        struct pawl_error err = {0};
+        e.operation.arena = &e.arena;
+        producer->stored += pipeline_do(producer->pipeline, &e.operation, &err);
+        arena_end(&e.arena);
+    }
+    return NULL;
+}
+
+static struct pipeline *open_with_thread(struct box *box)
+{
+    struct pipeline *pipeline = NULL;
+    struct pawl_error err = {0};
+    struct pipeline_options options = { .db = { .url = box->url } };
+    MUST(pipeline_open(&pipeline, &options, &err));
+    return pipeline;
+}
+
+TEST_EACH_DB(OPS_9_every_thread_has_its_answers)
+{
+    struct pipeline *pipeline = open_with_thread(box);
+    pthread_t threads[THREADS];
+    struct producer producers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        producers[i] = (struct producer){ pipeline, box, i, 0 };
+        EXPECT_INT(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT_INT(pipeline_figures(pipeline).operations, THREADS * JOBS_EACH);
+    pipeline_close(pipeline);
+    for (int i = 0; i < THREADS; i++)
+        EXPECT_INT(producers[i].stored, JOBS_EACH);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), THREADS * JOBS_EACH);
+}
+
+// Keeps the writer busy until somebody opens the gate.
+struct gate {
+    struct operation operation;
+    struct arena arena;
+    sem_t open;
+};
+
+static bool wait_at_gate(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    (void)tx;
+    (void)err;
+    while (sem_wait(&((struct gate *)self)->open) != 0) {}
+    return true;
+}
+
+static void passed(struct operation *self)
+{
+    (void)self;
+}
+
+TEST_EACH_DB(OPS_9_what_gathers_while_the_writer_is_busy_is_one_commit)
+{
+    struct pipeline *pipeline = open_with_thread(box);
+    struct gate gate = { .operation = { .run = wait_at_gate, .answered = passed } };
+    struct pawl_error err = {0};
+    gate.operation.arena = &gate.arena;
+    sem_init(&gate.open, 0, 0);
+    MUST(pipeline_submit(pipeline, &gate.operation, &err));
+    while (pipeline_figures(pipeline).waiting > 0)  // until the writer has taken it
+        world_sleep(world_real(), MILLISECONDS(1));
+    struct enqueue all[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        all[i] = enqueue_of(box, "");
+        submit(pipeline, &all[i]);
+    }
+    EXPECT_INT(pipeline_figures(pipeline).waiting, THREADS);
+    sem_post(&gate.open);
+    pipeline_close(pipeline);  // waits for all
+    for (int i = 0; i < THREADS; i++) {
+        EXPECT_INT(all[i].answers, 1);
+        arena_end(&all[i].arena);
+    }
+    sem_destroy(&gate.open);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), THREADS);
+    EXPECT_INT(box_number(box, "SELECT count(DISTINCT created_at) FROM jobs"), 1);  // one `now`
+}
+
+TEST_EACH_DB(the_log_is_copied_back_between_groups)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    char payload[3600];
+    snprintf(payload, sizeof payload, "{\"text\":\"%03500d\"}", 7);
+    int64_t checkpoints = 0;
+    for (int i = 0; i < 6000 && checkpoints < 2; i++) {
+        struct enqueue e = enqueue_of(box, "");
+        e.contract.payload = str_of(payload);
+        submit(pipeline, &e);
+        EXPECT_INT(pipeline_round(pipeline), 1);
+        EXPECT_INT(e.operation.error.code, PAWL_OK);
+        arena_end(&e.arena);
+        checkpoints = pipeline_figures(pipeline).checkpoints;
+    }
+    EXPECT_INT(checkpoints, 2);
+    pipeline_close(pipeline);
+}
