@@ -268,7 +268,7 @@ UPDATE executions SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
 -- name: execution_renew
 UPDATE executions SET lease_expires_at = $5
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
-   AND status IN ('LEASED', 'IN_PROGRESS', 'COMMITTED');
+   AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
 
 -- name: execution_progress
 UPDATE executions SET progress_percent = $5, progress_message = $6
