@@ -38,17 +38,26 @@ SELECT id FROM orgs WHERE org_id = $1;
 -- name: org_insert
 INSERT INTO orgs (org_id, created_at) VALUES ($1, $2) ON CONFLICT (org_id) DO NOTHING;
 
+-- name: org_text
+SELECT org_id FROM orgs WHERE id = $1;
+
 -- name: job_type_find
 SELECT id FROM job_types WHERE name = $1;
 
 -- name: job_type_insert
 INSERT INTO job_types (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
+-- name: job_type_text
+SELECT name FROM job_types WHERE id = $1;
+
 -- name: queue_find
 SELECT id FROM queues WHERE name = $1;
 
 -- name: queue_insert
 INSERT INTO queues (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: queue_text
+SELECT name FROM queues WHERE id = $1;
 
 -- name: queue_paused
 SELECT coalesce(paused_at, 0) FROM queues WHERE id = $1;
@@ -76,6 +85,9 @@ SELECT id FROM workers WHERE org = $1 AND worker_id = $2 AND instance = $3 AND b
 
 -- name: worker_insert
 INSERT INTO workers (org, worker_id, instance, boot_id, first_seen_at) VALUES ($1, $2, $3, $4, $5);
+
+-- name: worker_text
+SELECT worker_id FROM workers WHERE id = $1;
 
 -- ===== jobs
 

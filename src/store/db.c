@@ -51,6 +51,11 @@ int64_t db_wal_bytes(const struct db *db)
     return db->driver->wal_bytes(db);
 }
 
+void db_forget(struct db *db)
+{
+    names_forget(db->names);
+}
+
 static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};

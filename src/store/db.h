@@ -29,6 +29,9 @@ void db_close(struct db *db);  // NULL is fine
 const struct world *db_world(const struct db *db);
 int64_t db_wal_bytes(const struct db *db);
 
+// Forgets the rows it remembers because they never change: the next look-up reads the store.
+void db_forget(struct db *db);
+
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
 
