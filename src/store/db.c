@@ -46,6 +46,15 @@ const struct world *db_world(const struct db *db)
     return db->world;
 }
 
+uint64_t db_random(struct db *db)
+{
+    if (db->dice_left == 0) {
+        db->world->random(db->world->self, db->dice, sizeof db->dice);
+        db->dice_left = countof(db->dice);
+    }
+    return db->dice[--db->dice_left];
+}
+
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);

@@ -350,7 +350,7 @@ bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error 
         if (!sql_ask_plain(tx, &rows, newest[kind], err) || !rows_number(&rows, last, err))
             return false;
     }
-    *id = id_after(*last, tx->now, world_random(tx->db->world));
+    *id = id_after(*last, tx->now, db_random(tx->db));
     *last = id->high;
     return true;
 }
