@@ -17,7 +17,7 @@ enum { SLOTS = 1024, KEY_MAX = 640, POLICIES = 64, POLICY_KIND = NAME_KINDS, WOR
 
 // What is looked up: its kind and its parts, each text with its length, so that no two meet.
 struct key {
-    size_t n;
+    size_t n;       // a multiple of a word's size, as KEY_MAX is
     bool too_long;  // to be remembered
     char bytes[KEY_MAX];
 };
@@ -83,15 +83,20 @@ void names_forget(struct names *names)
     *names = (struct names){0};
 }
 
+// Whole words, the last one filled up with zeros.
 static void key_add(struct key *key, const void *bytes, size_t n)
 {
     if (n > KEY_MAX - key->n) {
         key->too_long = true;
         return;
     }
-    if (n > 0)
-        memcpy(key->bytes + key->n, bytes, n);
-    key->n += n;
+    size_t words = (n + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    if (words == 0)
+        return;
+    char *end = key->bytes + key->n + words * sizeof(uint64_t);
+    memset(end - sizeof(uint64_t), 0, sizeof(uint64_t));
+    memcpy(key->bytes + key->n, bytes, n);
+    key->n += words * sizeof(uint64_t);
 }
 
 static void key_number(struct key *key, int64_t number)
@@ -101,7 +106,7 @@ static void key_number(struct key *key, int64_t number)
 
 static void key_text(struct key *key, struct str text)
 {
-    key_add(key, &text.n, sizeof text.n);
+    key_number(key, (int64_t)text.n);
     key_add(key, text.s, text.n);
 }
 
@@ -114,9 +119,12 @@ static void key_start(struct key *key, int kind)
 
 static struct slot *slot_of(struct names *names, const struct key *key)
 {
-    uint64_t hash = 14695981039346656037u;  // FNV-1a: only spreads, guards nothing
-    for (size_t i = 0; i < key->n; i++)
-        hash = (hash ^ (unsigned char)key->bytes[i]) * 1099511628211u;
+    uint64_t hash = 0, word;  // only spreads, guards nothing
+    for (size_t i = 0; i < key->n; i += sizeof word) {
+        memcpy(&word, key->bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
     return &names->slots[hash % SLOTS];
 }
 
