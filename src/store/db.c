@@ -127,7 +127,8 @@ void tx_end(struct tx *tx)
         return;
     tx->open = false;
     tx->db->driver->rollback(tx->db);
-    names_forget(tx->db->names);  // a name interned by this transaction does not exist
+    if (tx->interned)
+        names_forget(tx->db->names);  // a name interned by this transaction does not exist
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
@@ -148,7 +149,8 @@ bool tx_keep(struct tx *tx, struct pawl_error *err)
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
-    names_forget(tx->db->names);
+    if (tx->interned)
+        names_forget(tx->db->names);
     return tx_execute(tx, "ROLLBACK TO part; RELEASE part", err);
 }
 

@@ -46,6 +46,7 @@ struct tx {
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[2];           // newest job and execution; see id_make
     bool open;
+    bool interned;                // made rows of names.h, which a rollback takes back
 };
 
 enum tx_mode { TX_READ, TX_WRITE };

@@ -178,6 +178,7 @@ bool name_intern(struct tx *tx, enum name_kind kind, struct str name, int64_t *i
         return false;
     if (*id)
         return true;
+    tx->interned = true;
     return sql_run(tx, kinds[kind].insert, err, TEXT(name), INT(tx->now))
         && name_find(tx, kind, name, id, err);
 }
@@ -206,7 +207,7 @@ static bool text_of(struct tx *tx, int kind, enum query query, int64_t id, struc
     }
     if (!read_text(tx, query, id, text, err))
         return false;
-    char *copy = copy_of(text->s, text->n);
+    char *copy = tx->arena->failed ? NULL : copy_of(text->s, text->n);
     if (!copy)
         return true;  // costs a SELECT next time
     free(slot->text);
@@ -255,9 +256,11 @@ bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pa
         return true;
     if (!policy_find(tx, p, id, err))
         return false;
-    if (!*id
-        && !(sql_run(tx, Q_POLICY_INSERT, err, POLICY_VALUES(p)) && policy_find(tx, p, id, err)))
-        return false;
+    if (!*id) {
+        tx->interned = true;
+        if (!sql_run(tx, Q_POLICY_INSERT, err, POLICY_VALUES(p)) || !policy_find(tx, p, id, err))
+            return false;
+    }
     remember(tx, &key, *id);
     return true;
 }
@@ -309,7 +312,7 @@ bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_e
         return false;
     arena_end(&slot->texts);
     slot->policy = policy_copy(&slot->texts, policy);
-    slot->id = slot->texts.failed ? 0 : id;
+    slot->id = tx->arena->failed || slot->texts.failed ? 0 : id;
     return true;
 }
 
@@ -341,6 +344,7 @@ bool worker_intern(struct tx *tx, int64_t org, const struct worker *w, int64_t *
         return false;
     if (*id)
         return true;
+    tx->interned = true;
     return sql_run(tx, Q_WORKER_INSERT, err, INT(org), TEXT(w->worker_id), TEXT(w->instance),
                    TEXT(w->boot_id), INT(tx->now))
         && worker_find(tx, org, w, id, err);
