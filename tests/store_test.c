@@ -361,6 +361,10 @@ TEST_EACH_DB(the_guards_are_in_the_schema)
         "INSERT INTO parked (job, org, reason) SELECT id, org + 1, 'held' FROM jobs",
         "INSERT INTO outcomes (job, org) SELECT id, org FROM jobs",
         "INSERT INTO outcomes (job, org, ended_at, state) SELECT id, org, 1, 'SUCCEEDED' FROM jobs",
+        "INSERT INTO outcomes (job, org, ended_at, state, failure_type)"
+        " SELECT id, org, 1, 'LOST', 'CANCELLED' FROM jobs",
+        "INSERT INTO outcomes (job, org, ended_at, state, failure_type, dead_letter)"
+        " SELECT id, org, 1, 'FAILED', 'CANCELLED', 'lost' FROM jobs",
         "INSERT INTO steps (job, name, org, attempt, tries, updated_at)"
         " SELECT id, 's', org + 1, 1, 0, 1 FROM jobs",
         "INSERT INTO audit_events (org, job, event, attempt, at)"
