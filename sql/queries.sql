@@ -38,17 +38,26 @@ SELECT id FROM orgs WHERE org_id = $1;
 -- name: org_insert
 INSERT INTO orgs (org_id, created_at) VALUES ($1, $2) ON CONFLICT (org_id) DO NOTHING;
 
+-- name: org_text
+SELECT org_id FROM orgs WHERE id = $1;
+
 -- name: job_type_find
 SELECT id FROM job_types WHERE name = $1;
 
 -- name: job_type_insert
 INSERT INTO job_types (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
+-- name: job_type_text
+SELECT name FROM job_types WHERE id = $1;
+
 -- name: queue_find
 SELECT id FROM queues WHERE name = $1;
 
 -- name: queue_insert
 INSERT INTO queues (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: queue_text
+SELECT name FROM queues WHERE id = $1;
 
 -- name: queue_paused
 SELECT coalesce(paused_at, 0) FROM queues WHERE id = $1;
@@ -77,6 +86,9 @@ SELECT id FROM workers WHERE org = $1 AND worker_id = $2 AND instance = $3 AND b
 -- name: worker_insert
 INSERT INTO workers (org, worker_id, instance, boot_id, first_seen_at) VALUES ($1, $2, $3, $4, $5);
 
+-- name: worker_text
+SELECT worker_id FROM workers WHERE id = $1;
+
 -- ===== jobs
 
 -- name: job_newest
@@ -92,11 +104,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- A job with everything its state follows from. $2 is NULL for the engine's own look-ups by key.
 -- name: job_load
-SELECT j.id, j.id_low, j.org, j.type, coalesce(c.queue, j.queue), j.policy,
-       t.name, o.org_id, j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
-       j.idempotency_key, j.payload, j.scheduled_for, j.traceparent, oq.name,
+SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
+       j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
+       j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
-       j.created_at, q.name, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
+       j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
          WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type
            AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
@@ -108,17 +120,28 @@ SELECT j.id, j.id_low, j.org, j.type, coalesce(c.queue, j.queue), j.policy,
        x.committed_at, x.ended_at, x.state, x.failure_type, x.error, x.dead_letter, x.result,
        x.execution
   FROM jobs j
-  JOIN job_types t ON t.id = j.type
-  JOIN orgs o ON o.id = j.org
   LEFT JOIN changes c ON c.job = j.id
-  JOIN queues q ON q.id = coalesce(c.queue, j.queue)
-  JOIN queues oq ON oq.id = j.queue
   LEFT JOIN jobs par ON par.id = j.parent
   LEFT JOIN parked p ON p.job = j.id
   LEFT JOIN executions e ON e.job = j.id
         AND e.attempt = (SELECT max(n.attempt) FROM executions n WHERE n.job = j.id)
   LEFT JOIN outcomes x ON x.job = j.id
  WHERE j.id = $1 AND j.id_low = coalesce($2, j.id_low) AND j.org = coalesce($3, j.org);
+
+-- A ready job that never ran: the first columns of job_load, for there is nothing else to know, and
+-- in how many other places it is (none).
+-- name: job_load_new
+SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
+       j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
+       j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
+       j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
+       j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
+       (SELECT count(*) FROM parked p WHERE p.job = j.id)
+         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+  FROM jobs j
+  LEFT JOIN changes c ON c.job = j.id
+  LEFT JOIN jobs par ON par.id = j.parent
+ WHERE j.id = $1;
 
 -- name: change_put
 INSERT INTO changes (job, org, queue, priority, run_at) VALUES ($1, $2, $3, $4, $5)
@@ -233,14 +256,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- $2 is NULL for the engine's own look-ups, $3 for a caller of every org.
 -- name: execution_load
-SELECT e.id, e.id_low, j.id, j.id_low, e.org, e.attempt, e.status, e.worker, w.worker_id, e.queue,
-       e.type, e.policy, e.lease_us, e.lease_expires_at, e.leased_at, e.started_at, e.deadline_at,
+SELECT e.id, e.id_low, j.id, j.id_low, e.org, e.attempt, e.status, e.worker, e.queue, e.type,
+       e.policy, e.lease_us, e.lease_expires_at, e.leased_at, e.started_at, e.deadline_at,
        e.committed_at, e.finished_at, e.cancel_requested_at, e.attempts_used, e.retry_count,
        e.crash_count, e.finish, e.finish_failures, e.finish_at, e.end_reason, e.error_class,
        e.error_message,
        e.error_detail, coalesce(e.progress_percent, -1), e.progress_message, e.serial_key
   FROM executions e
-  JOIN workers w ON w.id = e.worker
   JOIN jobs j ON j.id = e.job
  WHERE e.id = $1 AND e.id_low = coalesce($2, e.id_low) AND e.org = coalesce($3, e.org);
 
@@ -269,7 +291,7 @@ UPDATE executions SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
 -- name: execution_renew
 UPDATE executions SET lease_expires_at = $5
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
-   AND status IN ('LEASED', 'IN_PROGRESS', 'COMMITTED');
+   AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
 
 -- name: execution_progress
 UPDATE executions SET progress_percent = $5, progress_message = $6

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "faulty_vfs.h"
+#include "store/names.h"
 
 static struct str path_of(const struct box *box)
 {
@@ -49,6 +50,40 @@ TEST_EACH_DB(OPS_9_a_commit_whose_sync_failed_is_in_doubt_and_the_connection_is_
     MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
     box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
+}
+
+// Numbers are remembered by the connection: a number given in vain would be used for another name.
+TEST_EACH_DB(what_was_rolled_back_is_not_remembered)
+{
+    struct policy policy = *policy_builtin(S("default")), loaded;
+    policy.max_attempts = 7;
+    int64_t kept = 0, gone = 0, number = 0, terms = 0;
+    struct str name;
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(name_intern(&tx, NAME_QUEUE, S("q:kept"), &kept, &err));
+    MUST(tx_mark(&tx, &err));
+    MUST(name_intern(&tx, NAME_QUEUE, S("q:gone"), &gone, &err));
+    MUST(name_text(&tx, NAME_QUEUE, gone, &name, &err));
+    EXPECT_STR(name, "q:gone");
+    MUST(policy_intern(&tx, &policy, &terms, &err));
+    MUST(policy_load(&tx, terms, &loaded, &err));
+    EXPECT(policy_eq(&policy, &loaded));
+    MUST(tx_take_back(&tx, &err));
+    MUST(name_find(&tx, NAME_QUEUE, S("q:gone"), &number, &err));
+    EXPECT_INT(number, 0);
+    EXPECT_REFUSED(PAWL_STORE, name_text(&tx, NAME_QUEUE, gone, &name, &err));
+    EXPECT_REFUSED(PAWL_STORE, policy_load(&tx, terms, &loaded, &err));
+    MUST(name_find(&tx, NAME_QUEUE, S("q:kept"), &number, &err));
+    EXPECT_INT(number, kept);
+    tx_end(&tx);
+
+    box_begin(box, &tx);
+    MUST(name_find(&tx, NAME_QUEUE, S("q:kept"), &number, &err));
+    EXPECT_INT(number, 0);
+    EXPECT_REFUSED(PAWL_STORE, name_text(&tx, NAME_QUEUE, kept, &name, &err));
+    tx_end(&tx);
 }
 
 TEST_EACH_DB(OPS_9_a_full_disk_is_said_and_nothing_is_stored)
@@ -422,6 +457,10 @@ TEST_EACH_DB(the_guards_are_in_the_schema)
         "INSERT INTO parked (job, org, reason) SELECT id, org + 1, 'held' FROM jobs",
         "INSERT INTO outcomes (job, org) SELECT id, org FROM jobs",
         "INSERT INTO outcomes (job, org, ended_at, state) SELECT id, org, 1, 'SUCCEEDED' FROM jobs",
+        "INSERT INTO outcomes (job, org, ended_at, state, failure_type)"
+        " SELECT id, org, 1, 'LOST', 'CANCELLED' FROM jobs",
+        "INSERT INTO outcomes (job, org, ended_at, state, failure_type, dead_letter)"
+        " SELECT id, org, 1, 'FAILED', 'CANCELLED', 'lost' FROM jobs",
         "INSERT INTO steps (job, name, org, attempt, tries, updated_at)"
         " SELECT id, 's', org + 1, 1, 0, 1 FROM jobs",
         "INSERT INTO audit_events (org, job, event, attempt, at)"

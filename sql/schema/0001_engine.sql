@@ -13,6 +13,9 @@
 -- the key of the row, so new rows are appended and no index is needed; `id_low` is the random
 -- rest. Every child row carries its org, and its foreign key too: it cannot point into another
 -- tenant.
+--
+-- A CHECK against more than two words is a chain of OR: for `IN` SQLite would build a temporary
+-- table at every row written.
 
 CREATE TABLE store (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -175,7 +178,8 @@ CREATE UNIQUE INDEX ready_serial ON ready (org, serial_key) WHERE serial_key IS 
 CREATE TABLE parked (
   job INTEGER PRIMARY KEY,
   org INTEGER NOT NULL,
-  reason TEXT NOT NULL CHECK (reason IN ('held', 'delayed', 'backoff', 'blocked')),
+  reason TEXT NOT NULL
+    CHECK (reason = 'held' OR reason = 'delayed' OR reason = 'backoff' OR reason = 'blocked'),
   due_at INTEGER,
   serial_key TEXT,
   CHECK ((due_at IS NOT NULL) = (reason IN ('delayed', 'backoff'))),
@@ -207,7 +211,8 @@ CREATE TABLE executions (
   job INTEGER NOT NULL,
   attempt INTEGER NOT NULL CHECK (attempt >= 1),
   status TEXT NOT NULL
-    CHECK (status IN ('LEASED', 'IN_PROGRESS', 'COMMITTED', 'DONE', 'ABORTED')),
+    CHECK (status = 'LEASED' OR status = 'IN_PROGRESS' OR status = 'COMMITTED'
+           OR status = 'DONE' OR status = 'ABORTED'),
   worker INTEGER NOT NULL REFERENCES workers (id),
   queue INTEGER NOT NULL,
   type INTEGER NOT NULL,
@@ -259,10 +264,11 @@ CREATE TABLE outcomes (
   execution INTEGER REFERENCES executions (id),  -- NULL: ended without running
   committed_at INTEGER,
   ended_at INTEGER,
-  state TEXT CHECK (state IN ('SUCCEEDED', 'FAILED', 'TIMED_OUT')),
+  state TEXT CHECK (state = 'SUCCEEDED' OR state = 'FAILED' OR state = 'TIMED_OUT'),
   failure_type TEXT,
   error TEXT,                      -- when no execution could say it
-  dead_letter TEXT CHECK (dead_letter IN ('open', 'replayed', 'fixed', 'discarded')),
+  dead_letter TEXT CHECK (dead_letter = 'open' OR dead_letter = 'replayed'
+                          OR dead_letter = 'fixed' OR dead_letter = 'discarded'),
   result TEXT,
   CHECK ((state IS NULL) = (ended_at IS NULL)),
   CHECK (ended_at IS NOT NULL OR committed_at IS NOT NULL),

@@ -31,6 +31,8 @@ struct str str_of(const char *text)
 
 struct str str_dup(struct arena *arena, struct str text)
 {
+    if (text.n == 0)
+        return S("");
     char *s = text.n < SIZE_MAX ? arena_alloc(arena, text.n + 1) : NULL;
     if (!s)
         return S("");

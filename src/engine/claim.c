@@ -9,19 +9,15 @@
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
+#include "engine/place.h"
 #include "model/text_rule.h"
 
 enum { LANE_ROWS = 64, LANES_MAX = 4096 };
 
-struct candidate {
-    int64_t rank, job, org, attempt;
-    struct str serial_key;
-};
-
 // The ready jobs of one type in one queue, read a few at a time.
 struct lane {
     int64_t queue, type;
-    struct candidate *rows;
+    struct waiting *rows;
     size_t count, next;
     bool drained;  // the store has no more than these
 };
@@ -41,11 +37,11 @@ static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane
                       struct pawl_error *err)
 {
     size_t wanted = room(c) < LANE_ROWS ? room(c) : LANE_ROWS;
-    struct candidate last = { .rank = INT64_MIN };
+    struct waiting last = { .rank = INT64_MIN };
     if (lane->count)
         last = lane->rows[lane->count - 1];
     SCOPED(rows) struct rows rows = {0};
-    lane->rows = arena_new(tx->arena, struct candidate, wanted);
+    lane->rows = arena_new(tx->arena, struct waiting, wanted);
     if (!lane->rows)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     lane->count = lane->next = 0;
@@ -53,7 +49,9 @@ static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane
                  INT(last.job), INT(c->org), INT((int64_t)wanted)))
         return false;
     while (lane->count < wanted && rows_next(&rows)) {
-        struct candidate *row = &lane->rows[lane->count++];
+        struct waiting *row = &lane->rows[lane->count++];
+        row->queue = lane->queue;
+        row->type = lane->type;
         row->rank = row_int(&rows);
         row->job = row_int(&rows);
         row->org = row_int(&rows);
@@ -114,7 +112,7 @@ static bool lanes_open(struct tx *tx, const struct claiming *c, int64_t queue, s
     return true;
 }
 
-static bool before(const struct candidate *a, const struct candidate *b)
+static bool before(const struct waiting *a, const struct waiting *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->job < b->job;
 }
@@ -214,19 +212,19 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
 }
 
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
-static bool take(struct tx *tx, struct claiming *c, const struct lane *lane,
-                 const struct candidate *candidate, struct pawl_error *err)
+static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
+                 struct pawl_error *err)
 {
     struct tally tally;
     struct claimed *claimed = list_add(&c->claimed);
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
-    if (!job_load_row(tx, candidate->job, job, err)
+    if (!job_load_ready(tx, place, job, err)
         || !job_move(job, JOB_RUNNING, FAILURE_NONE, err)
-        || !history(tx, candidate->job, candidate->attempt, &tally, err)
-        || !sql_run(tx, Q_READY_DELETE, err, INT(lane->queue), INT(lane->type),
-                    INT(candidate->rank), INT(candidate->job))
+        || !history(tx, place->job, place->attempt, &tally, err)
+        || !sql_run(tx, Q_READY_DELETE, err, INT(place->queue), INT(place->type),
+                    INT(place->rank), INT(place->job))
         || !lease_job(tx, c, claimed, &tally, err))
         return false;
     job->phase = c->claim->start ? PHASE_RUNNING : PHASE_LEASED;
@@ -239,12 +237,12 @@ static bool take(struct tx *tx, struct claiming *c, const struct lane *lane,
 
 // A job whose records are damaged is passed over, or it would keep its whole queue waiting. That is
 // noticed before anything is written.
-static bool take_sound(struct tx *tx, struct claiming *c, const struct lane *lane,
-                       const struct candidate *candidate, struct pawl_error *err)
+static bool take_sound(struct tx *tx, struct claiming *c, const struct waiting *place,
+                       struct pawl_error *err)
 {
     size_t before = c->claimed.count;
     struct pawl_error why = {0};
-    if (take(tx, c, lane, candidate, &why))
+    if (take(tx, c, place, &why))
         return true;
     c->claimed.count = before;
     if (why.code == PAWL_DAMAGED)
@@ -261,7 +259,7 @@ static bool take_ready(struct tx *tx, struct claiming *c, int64_t queue, struct 
         struct lane *lane = lanes_first(&lanes);
         if (!lane)
             return true;
-        if (!take_sound(tx, c, lane, &lane->rows[lane->next++], err))
+        if (!take_sound(tx, c, &lane->rows[lane->next++], err))
             return false;
         if (lane->next == lane->count && !lane->drained && room(c) > 0
             && !lane_fill(tx, c, lane, err))

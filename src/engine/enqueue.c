@@ -159,9 +159,8 @@ static bool create(struct tx *tx, const struct contract *contract, const struct 
 // A job without a key gets one that nobody else can have.
 static void give_key(struct tx *tx, struct contract *contract)
 {
-    struct id unique = id_after(0, tx->now, world_random(db_world(tx->db)));
     if (contract->idempotency_key.n == 0)
-        contract->idempotency_key = id_text(tx->arena, unique);
+        contract->idempotency_key = id_text(tx->arena, id_after(0, tx->now, db_random(tx->db)));
 }
 
 bool job_enqueue(struct tx *tx, const struct contract *given, struct job *job,

@@ -207,7 +207,7 @@ bool execution_end(struct tx *tx, struct execution *e, enum end_reason reason,
         .cancel_requested = e->cancel_requested_at != 0,
     };
     struct verdict v = verdict(&failure, &job.contract.policy, &tally, tx->now,
-                               world_random(db_world(tx->db)));
+                               db_random(tx->db));
     if (v.type == FAILURE_CANCELLED && (reason == END_ERROR || reason == END_RELEASED))
         reason = END_CANCELLED;
     return abort_execution(tx, e, reason, error, err)

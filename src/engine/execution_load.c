@@ -20,7 +20,6 @@ static bool read_execution(struct rows *rows, struct execution *e)
     e->attempt = row_int(rows);
     bool readable = execution_status_parse(row_text(rows), &e->status);
     e->worker = row_int(rows);
-    e->lease_owner = row_text(rows);
     e->queue = row_int(rows);
     e->type = row_int(rows);
     e->policy = row_int(rows);
@@ -62,7 +61,7 @@ static bool load(struct tx *tx, int64_t high, struct value low, struct value org
                             ? execution_problem(execution)
                             : "it holds a word this program does not know";
     if (!problem)
-        return true;
+        return worker_text(tx, execution->worker, &execution->lease_owner, err);
     return fail(err, PAWL_DAMAGED, "the record of execution %.*s is damaged: %s; run `pawl verify`",
                 STR(id_text(tx->arena, execution->id)), problem);
 }

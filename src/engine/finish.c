@@ -16,7 +16,7 @@ static bool next_try(struct tx *tx, const struct execution *e, int64_t failures,
         return true;
     if (!policy_load(tx, e->policy, &policy, err))
         return false;
-    int64_t delay = policy_delay(&policy, failures, world_random(db_world(tx->db)));
+    int64_t delay = policy_delay(&policy, failures, db_random(tx->db));
     *at += delay < FINISH_DELAY_US_MIN ? FINISH_DELAY_US_MIN : delay;
     return true;
 }

@@ -11,6 +11,11 @@ CHECKED bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_
 // The job of this row key, in any org: for the engine's own use.
 CHECKED bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err);
 
+// The job of a row in `ready`, cheaper when it never ran: for the claim.
+struct waiting;
+CHECKED bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                            struct pawl_error *err);
+
 // The same for verify, which reports damage instead of stopping at it: `problem` is NULL, or what
 // is wrong with the records, and then the job's state and what follows from it mean nothing.
 CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "engine/job.h"
+#include "engine/place.h"
 #include "model/execution.h"
 #include "store/names.h"
 
@@ -21,8 +22,6 @@ bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err)
 static void read_contract(struct rows *rows, struct job *job)
 {
     struct contract *c = &job->contract;
-    c->job_type = row_text(rows);
-    c->org_id = row_text(rows);
     c->project_id = row_text(rows);
     c->actor_type = (enum actor_type)row_int(rows);
     c->actor_id = row_text(rows);
@@ -32,7 +31,6 @@ static void read_contract(struct rows *rows, struct job *job)
     c->payload = row_text(rows);
     c->scheduled_for = row_int(rows);
     c->traceparent = row_text(rows);
-    c->queue = row_text(rows);
     c->serial_key = row_text(rows);
     c->max_wait_us = row_int(rows);
     c->authorized_by = row_text(rows);
@@ -40,9 +38,29 @@ static void read_contract(struct rows *rows, struct job *job)
     c->parent.low = row_int(rows);
     c->origin = row_text(rows);
     job->created_at = row_int(rows);
-    job->queue = row_text(rows);
     job->priority = row_int(rows);
     c->priority = row_int(rows);
+}
+
+// What both queries begin with: the keys, the contract and the time an operator may have set.
+static bool read_head(struct tx *tx, struct rows *rows, struct job *job, pawl_time *changed_run_at,
+                      struct pawl_error *err)
+{
+    *job = (struct job){0};
+    job->id.high = row_int(rows);
+    job->id.low = row_int(rows);
+    job->keys.org = row_int(rows);
+    job->keys.type = row_int(rows);
+    int64_t first_queue = row_int(rows);
+    job->keys.queue = row_int(rows);
+    job->keys.policy = row_int(rows);
+    read_contract(rows, job);
+    *changed_run_at = row_int(rows);
+    return name_text(tx, NAME_ORG, job->keys.org, &job->contract.org_id, err)
+        && name_text(tx, NAME_JOB_TYPE, job->keys.type, &job->contract.job_type, err)
+        && name_text(tx, NAME_QUEUE, first_queue, &job->contract.queue, err)
+        && name_text(tx, NAME_QUEUE, job->keys.queue, &job->queue, err)
+        && policy_load(tx, job->keys.policy, &job->contract.policy, err);
 }
 
 // The facts of the job's place, then of its newest execution, then of its outcome.
@@ -59,7 +77,6 @@ struct record {
 
 static void read_place(struct rows *rows, struct record *r)
 {
-    r->changed_run_at = row_int(rows);
     r->facts.ready = row_int(rows) != 0;
     struct str reason = row_text(rows);
     r->due_at = row_int(rows);
@@ -176,19 +193,12 @@ static bool read_job(struct tx *tx, struct rows *rows, struct job *job, const ch
                      struct pawl_error *err)
 {
     struct record record = {0};
-    *job = (struct job){0};
-    job->id.high = row_int(rows);
-    job->id.low = row_int(rows);
-    job->keys.org = row_int(rows);
-    job->keys.type = row_int(rows);
-    job->keys.queue = row_int(rows);
-    job->keys.policy = row_int(rows);
-    read_contract(rows, job);
+    if (!read_head(tx, rows, job, &record.changed_run_at, err))
+        return false;
     read_place(rows, &record);
     read_newest(rows, &record);
     read_outcome(rows, &record, job);
-    if (!policy_load(tx, job->keys.policy, &job->contract.policy, err)
-        || !read_last_error(tx, &record, job->id.high, err))
+    if (!read_last_error(tx, &record, job->id.high, err))
         return false;
     *problem = derive(&record, job);
     return true;
@@ -213,15 +223,19 @@ static bool examine(struct tx *tx, const struct wanted *wanted, struct job *job,
         && fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(id_text(tx->arena, id)));
 }
 
+static bool sound(struct tx *tx, const struct job *job, const char *problem,
+                  struct pawl_error *err)
+{
+    return !problem
+        || fail(err, PAWL_DAMAGED, "the records of job %.*s are damaged: %s; run `pawl verify`",
+                STR(id_text(tx->arena, job->id)), problem);
+}
+
 static bool load(struct tx *tx, const struct wanted *wanted, struct job *job,
                  struct pawl_error *err)
 {
     const char *problem = NULL;
-    if (!examine(tx, wanted, job, &problem, err))
-        return false;
-    return !problem
-        || fail(err, PAWL_DAMAGED, "the records of job %.*s are damaged: %s; run `pawl verify`",
-                STR(id_text(tx->arena, job->id)), problem);
+    return examine(tx, wanted, job, &problem, err) && sound(tx, job, problem, err);
 }
 
 bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
@@ -234,6 +248,29 @@ bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *e
 bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err)
 {
     return load(tx, &(struct wanted){ high, NONE, NONE }, job, err);
+}
+
+// Without an attempt there is no execution, and so no outcome of one; `ready` is where it is. The
+// keys of `executions` refuse a lease if that is not so.
+bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                    struct pawl_error *err)
+{
+    if (place->attempt > 0)
+        return job_load_row(tx, place->job, job, err);
+    struct record record = { .readable = true };
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_JOB_LOAD_NEW, err, INT(place->job)))
+        return false;
+    if (!rows_next(&rows))
+        return rows_ok(&rows, err)
+            && fail(err, PAWL_DAMAGED, "a job is ready and does not exist; run `pawl verify`");
+    if (!read_head(tx, &rows, job, &record.changed_run_at, err))
+        return false;
+    if (row_int(&rows) != 0)
+        return sound(tx, job, "it is in more than one place at once", err);
+    record.facts.ready = place->queue == job->keys.queue && place->type == job->keys.type
+        && place->rank == -job->priority;
+    return sound(tx, job, derive(&record, job), err);
 }
 
 bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,

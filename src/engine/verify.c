@@ -264,6 +264,7 @@ bool verify(struct db *db, const struct verify_options *options, struct verified
     struct verifying v = { .options = options, .verified = verified, .tx = { .db = db } };
     int64_t jobs_total = 0;
     *verified = (struct verified){0};
+    db_forget(db);  // what is remembered may differ from what is stored
     if (!check_store(&v, &jobs_total, err))
         return false;
     for (size_t i = 0; i < countof(passes); i++)

@@ -51,9 +51,23 @@ bool db_checkpoint(struct db *db)
     return !db->broken && db->driver->checkpoint(db);
 }
 
+uint64_t db_random(struct db *db)
+{
+    if (db->dice_left == 0) {
+        db->world->random(db->world->self, db->dice, sizeof db->dice);
+        db->dice_left = countof(db->dice);
+    }
+    return db->dice[--db->dice_left];
+}
+
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);
+}
+
+void db_forget(struct db *db)
+{
+    names_forget(db->names);
 }
 
 static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
@@ -118,7 +132,8 @@ void tx_end(struct tx *tx)
         return;
     tx->open = false;
     tx->db->driver->rollback(tx->db);
-    names_forget(tx->db->names);  // a name interned by this transaction does not exist
+    if (tx->interned)
+        names_forget(tx->db->names);  // a name interned by this transaction does not exist
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
@@ -139,7 +154,8 @@ bool tx_keep(struct tx *tx, struct pawl_error *err)
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
-    names_forget(tx->db->names);
+    if (tx->interned)
+        names_forget(tx->db->names);
     return tx->db->driver->execute(tx->db, "ROLLBACK TO part; RELEASE part", err);
 }
 

@@ -28,11 +28,15 @@ struct db_options {
 CHECKED bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err);
 void db_close(struct db *db);  // NULL is fine
 const struct world *db_world(const struct db *db);
+uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
 // short, or held back by a reader, is left for another time.
 bool db_checkpoint(struct db *db);
+
+// Forgets the rows it remembers because they never change: the next look-up reads the store.
+void db_forget(struct db *db);
 
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
@@ -47,6 +51,7 @@ struct tx {
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[2];           // newest job and execution; see id_make
     bool open;
+    bool interned;                // made rows of names.h, which a rollback takes back
 };
 
 enum tx_mode { TX_READ, TX_WRITE };

@@ -27,6 +27,8 @@ struct db {
     const struct world *world;
     pawl_time last_now;       // of the last transaction ...
     int64_t last_monotonic;   // ... and when that was; see tx_begin
+    uint64_t dice[32];        // random numbers for the next ids ...
+    size_t dice_left;         // ... and how many are not used yet
     bool has_schema;
     bool broken;  // a commit is in doubt: only closing is left
     struct names *names;  // interned names this connection has seen; see names.h

@@ -13,7 +13,14 @@
 #include "model/policy.h"
 #include "store/driver.h"
 
-enum { SLOTS = 1024, KEY_MAX = 600, POLICY_KIND = NAME_KINDS, WORKER_KIND };
+enum { SLOTS = 1024, KEY_MAX = 640, POLICIES = 64, POLICY_KIND = NAME_KINDS, WORKER_KIND, KINDS };
+
+// What is looked up: its kind and its parts, each text with its length, so that no two meet.
+struct key {
+    size_t n;       // a multiple of a word's size, as KEY_MAX is
+    bool too_long;  // to be remembered
+    char bytes[KEY_MAX];
+};
 
 struct slot {
     char *key;
@@ -21,8 +28,23 @@ struct slot {
     int64_t id;
 };
 
+struct text_slot {
+    char *text;
+    size_t length;
+    int kind;
+    int64_t id;
+};
+
+struct policy_slot {
+    struct policy policy;
+    struct arena texts;
+    int64_t id;
+};
+
 struct names {
-    struct slot slots[SLOTS];
+    struct slot slots[SLOTS];             // by what they say
+    struct text_slot texts[SLOTS];        // by number
+    struct policy_slot policies[POLICIES];  // by number
     bool has_secret;
     uint8_t secret[HASH_SECRET_BYTES];
 };
@@ -30,10 +52,11 @@ struct names {
 static const struct {
     enum query find;
     enum query insert;
+    enum query text;
 } kinds[] = {
-    [NAME_ORG] = { Q_ORG_FIND, Q_ORG_INSERT },
-    [NAME_JOB_TYPE] = { Q_JOB_TYPE_FIND, Q_JOB_TYPE_INSERT },
-    [NAME_QUEUE] = { Q_QUEUE_FIND, Q_QUEUE_INSERT },
+    [NAME_ORG] = { Q_ORG_FIND, Q_ORG_INSERT, Q_ORG_TEXT },
+    [NAME_JOB_TYPE] = { Q_JOB_TYPE_FIND, Q_JOB_TYPE_INSERT, Q_JOB_TYPE_TEXT },
+    [NAME_QUEUE] = { Q_QUEUE_FIND, Q_QUEUE_INSERT, Q_QUEUE_TEXT },
 };
 _Static_assert(countof(kinds) == NAME_KINDS, "one row per kind");
 
@@ -51,46 +74,100 @@ void names_free(struct names *names)
 
 void names_forget(struct names *names)
 {
-    for (size_t i = 0; i < SLOTS; i++)
+    for (size_t i = 0; i < SLOTS; i++) {
         free(names->slots[i].key);
+        free(names->texts[i].text);
+    }
+    for (size_t i = 0; i < POLICIES; i++)
+        arena_end(&names->policies[i].texts);
     *names = (struct names){0};
 }
 
-static struct slot *slot_of(struct names *names, struct str key)
+// Whole words, the last one filled up with zeros.
+static void key_add(struct key *key, const void *bytes, size_t n)
 {
-    uint64_t hash = 14695981039346656037u;  // FNV-1a: only spreads, guards nothing
-    for (size_t i = 0; i < key.n; i++)
-        hash = (hash ^ (unsigned char)key.s[i]) * 1099511628211u;
+    if (n > KEY_MAX - key->n) {
+        key->too_long = true;
+        return;
+    }
+    size_t words = (n + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    if (words == 0)
+        return;
+    char *end = key->bytes + key->n + words * sizeof(uint64_t);
+    memset(end - sizeof(uint64_t), 0, sizeof(uint64_t));
+    memcpy(key->bytes + key->n, bytes, n);
+    key->n += words * sizeof(uint64_t);
+}
+
+static void key_number(struct key *key, int64_t number)
+{
+    key_add(key, &number, sizeof number);
+}
+
+static void key_text(struct key *key, struct str text)
+{
+    key_number(key, (int64_t)text.n);
+    key_add(key, text.s, text.n);
+}
+
+static void key_start(struct key *key, int kind)
+{
+    key->n = 0;
+    key->too_long = false;
+    key_number(key, kind);
+}
+
+static struct slot *slot_of(struct names *names, const struct key *key)
+{
+    uint64_t hash = 0, word;  // only spreads, guards nothing
+    for (size_t i = 0; i < key->n; i += sizeof word) {
+        memcpy(&word, key->bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 32;
+    }
     return &names->slots[hash % SLOTS];
 }
 
-static int64_t remembered(struct tx *tx, struct str key)
+static int64_t remembered(struct tx *tx, const struct key *key)
 {
     const struct slot *slot = slot_of(tx->db->names, key);
-    return slot->key && str_eq((struct str){ slot->key, slot->length }, key) ? slot->id : 0;
+    return slot->key && !key->too_long
+            && str_eq((struct str){ slot->key, slot->length }, (struct str){ key->bytes, key->n })
+        ? slot->id
+        : 0;
 }
 
-static void remember(struct tx *tx, struct str key, int64_t id)
+static char *copy_of(const char *bytes, size_t n)
+{
+    char *copy = malloc(n + 1);
+    if (copy && n > 0)
+        memcpy(copy, bytes, n);
+    return copy;
+}
+
+static void remember(struct tx *tx, const struct key *key, int64_t id)
 {
     struct slot *slot = slot_of(tx->db->names, key);
-    char *copy = id && key.n <= KEY_MAX ? strndup(key.s, key.n) : NULL;
+    char *copy = id && !key->too_long ? copy_of(key->bytes, key->n) : NULL;
     if (!copy)
         return;  // costs a SELECT next time
     free(slot->key);
-    *slot = (struct slot){ copy, key.n, id };
+    *slot = (struct slot){ copy, key->n, id };
 }
 
 bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
                struct pawl_error *err)
 {
-    struct str key = str_format(tx->arena, "%d:%.*s", (int)kind, STR(name));
-    *id = remembered(tx, key);
+    struct key key;
+    key_start(&key, (int)kind);
+    key_text(&key, name);
+    *id = remembered(tx, &key);
     if (*id)
         return true;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, kinds[kind].find, err, TEXT(name)) || !rows_number(&rows, id, err))
         return false;
-    remember(tx, key, *id);
+    remember(tx, &key, *id);
     return true;
 }
 
@@ -101,8 +178,52 @@ bool name_intern(struct tx *tx, enum name_kind kind, struct str name, int64_t *i
         return false;
     if (*id)
         return true;
+    tx->interned = true;
     return sql_run(tx, kinds[kind].insert, err, TEXT(name), INT(tx->now))
         && name_find(tx, kind, name, id, err);
+}
+
+static bool read_text(struct tx *tx, enum query query, int64_t id, struct str *text,
+                      struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, query, err, INT(id)))
+        return false;
+    if (rows_next(&rows)) {
+        *text = row_text(&rows);
+        return true;
+    }
+    return rows_ok(&rows, err)
+        && fail(err, PAWL_STORE, "%s %lld is missing", queries[query].name, (long long)id);
+}
+
+static bool text_of(struct tx *tx, int kind, enum query query, int64_t id, struct str *text,
+                    struct pawl_error *err)
+{
+    struct text_slot *slot = &tx->db->names->texts[((uint64_t)id * KINDS + (uint64_t)kind) % SLOTS];
+    if (slot->text && slot->kind == kind && slot->id == id) {
+        *text = str_dup(tx->arena, (struct str){ slot->text, slot->length });
+        return true;
+    }
+    if (!read_text(tx, query, id, text, err))
+        return false;
+    char *copy = tx->arena->failed ? NULL : copy_of(text->s, text->n);
+    if (!copy)
+        return true;  // costs a SELECT next time
+    free(slot->text);
+    *slot = (struct text_slot){ copy, text->n, kind, id };
+    return true;
+}
+
+bool name_text(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,
+               struct pawl_error *err)
+{
+    return text_of(tx, (int)kind, kinds[kind].text, id, name, err);
+}
+
+bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_error *err)
+{
+    return text_of(tx, WORKER_KIND, Q_WORKER_TEXT, id, worker_id, err);
 }
 
 #define POLICY_VALUES(p)                                                                          \
@@ -122,26 +243,29 @@ static bool policy_find(struct tx *tx, const struct policy *policy, int64_t *id,
 
 bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pawl_error *err)
 {
-    struct str key = str_format(
-        tx->arena, "%d:%.*s:%.*s:%.*s:%lld:%lld:%d:%d:%lld:%lld:%lld:%lld:%d:%d:%d:%lld",
-        (int)POLICY_KIND, STR(p->name), STR(p->category), STR(p->queue),
-        (long long)p->max_attempts, (long long)p->step_attempts, p->exponential, p->jitter,
-        (long long)p->base_us, (long long)p->delay_us_max, (long long)p->timeout_us,
-        (long long)p->lease_us, (int)p->on_crash, (int)p->on_timeout, p->dead_letter,
-        (long long)p->key_ttl_us);
-    *id = remembered(tx, key);
+    const struct value values[] = { POLICY_VALUES(p) };
+    struct key key;
+    key_start(&key, POLICY_KIND);
+    for (size_t i = 0; i < countof(values); i++)
+        if (values[i].kind == VALUE_TEXT)
+            key_text(&key, values[i].text);
+        else
+            key_number(&key, values[i].number);
+    *id = remembered(tx, &key);
     if (*id)
         return true;
     if (!policy_find(tx, p, id, err))
         return false;
-    if (!*id
-        && !(sql_run(tx, Q_POLICY_INSERT, err, POLICY_VALUES(p)) && policy_find(tx, p, id, err)))
-        return false;
-    remember(tx, key, *id);
+    if (!*id) {
+        tx->interned = true;
+        if (!sql_run(tx, Q_POLICY_INSERT, err, POLICY_VALUES(p)) || !policy_find(tx, p, id, err))
+            return false;
+    }
+    remember(tx, &key, *id);
     return true;
 }
 
-bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_error *err)
+static bool policy_read(struct tx *tx, int64_t id, struct policy *policy, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_POLICY_LOAD, err, INT(id)))
@@ -168,13 +292,40 @@ bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_e
     return true;
 }
 
+static struct policy policy_copy(struct arena *arena, const struct policy *policy)
+{
+    struct policy copy = *policy;
+    copy.name = str_dup(arena, policy->name);
+    copy.category = str_dup(arena, policy->category);
+    copy.queue = str_dup(arena, policy->queue);
+    return copy;
+}
+
+bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_error *err)
+{
+    struct policy_slot *slot = &tx->db->names->policies[(uint64_t)id % POLICIES];
+    if (slot->id == id && id != 0) {
+        *policy = policy_copy(tx->arena, &slot->policy);
+        return true;
+    }
+    if (!policy_read(tx, id, policy, err))
+        return false;
+    arena_end(&slot->texts);
+    slot->policy = policy_copy(&slot->texts, policy);
+    slot->id = tx->arena->failed || slot->texts.failed ? 0 : id;
+    return true;
+}
+
 bool worker_find(struct tx *tx, int64_t org, const struct worker *w, int64_t *id,
                  struct pawl_error *err)
 {
-    struct str key = str_format(tx->arena, "%d:%lld:%zu:%.*s:%zu:%.*s:%.*s", (int)WORKER_KIND,
-                                (long long)org, w->worker_id.n, STR(w->worker_id), w->instance.n,
-                                STR(w->instance), STR(w->boot_id));
-    *id = remembered(tx, key);
+    struct key key;
+    key_start(&key, WORKER_KIND);
+    key_number(&key, org);
+    key_text(&key, w->worker_id);
+    key_text(&key, w->instance);
+    key_text(&key, w->boot_id);
+    *id = remembered(tx, &key);
     if (*id)
         return true;
     SCOPED(rows) struct rows rows = {0};
@@ -182,7 +333,7 @@ bool worker_find(struct tx *tx, int64_t org, const struct worker *w, int64_t *id
                  TEXT(w->boot_id))
         || !rows_number(&rows, id, err))
         return false;
-    remember(tx, key, *id);
+    remember(tx, &key, *id);
     return true;
 }
 
@@ -193,6 +344,7 @@ bool worker_intern(struct tx *tx, int64_t org, const struct worker *w, int64_t *
         return false;
     if (*id)
         return true;
+    tx->interned = true;
     return sql_run(tx, Q_WORKER_INSERT, err, INT(org), TEXT(w->worker_id), TEXT(w->instance),
                    TEXT(w->boot_id), INT(tx->now))
         && worker_find(tx, org, w, id, err);
@@ -210,7 +362,7 @@ bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error 
         if (!sql_ask_plain(tx, &rows, newest[kind], err) || !rows_number(&rows, last, err))
             return false;
     }
-    *id = id_after(*last, tx->now, world_random(tx->db->world));
+    *id = id_after(*last, tx->now, db_random(tx->db));
     *last = id->high;
     return true;
 }

@@ -1,8 +1,9 @@
 // Interned names: orgs, job types, queues, policies and workers are small numbers in the hot
 // tables.
 //
-// A connection remembers what it has seen. Such rows are never changed or removed, so a remembered
-// number stays right; what a rolled-back transaction interned is forgotten with it.
+// A connection remembers what it has seen, by name and by number. Such rows are never changed or
+// removed, so what is remembered stays right; what a rolled-back transaction interned is forgotten
+// with it.
 #pragma once
 
 #include "base/id.h"
@@ -23,6 +24,10 @@ CHECKED bool name_intern(struct tx *tx, enum name_kind kind, struct str name, in
 CHECKED bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
                        struct pawl_error *err);
 
+// The name of a number; it lives in the transaction's arena.
+CHECKED bool name_text(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,
+                       struct pawl_error *err);
+
 CHECKED bool policy_intern(struct tx *tx, const struct policy *policy, int64_t *id,
                            struct pawl_error *err);
 // The policy of this number; it lives in the transaction's arena.
@@ -40,6 +45,9 @@ CHECKED bool worker_find(struct tx *tx, int64_t org, const struct worker *worker
                          struct pawl_error *err);
 CHECKED bool worker_intern(struct tx *tx, int64_t org, const struct worker *worker, int64_t *id,
                            struct pawl_error *err);
+
+// What the worker of this number calls itself; it lives in the transaction's arena.
+CHECKED bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_error *err);
 
 // The ids of the rows a transaction is about to make: above everything that is there.
 enum id_kind { ID_JOB, ID_EXECUTION };
