@@ -288,7 +288,8 @@ static struct pipeline *open_with_thread(struct box *box)
 {
     struct pipeline *pipeline = NULL;
     struct pawl_error err = {0};
-    struct pipeline_options options = { .db = { .url = box->url } };
+    // However slow the machine is, a group ends by its number and not by its time.
+    struct pipeline_options options = { .db = { .url = box->url }, .group_us_max = MINUTES(1) };
     MUST(pipeline_open(&pipeline, &options, &err));
     return pipeline;
 }
