@@ -1,34 +1,12 @@
 // Errors: one code, one message, filled once, where the problem was noticed.
 //
 // A function that can fail answers bool and takes `struct pawl_error *err` last. `false` means that
-// nothing changed, with one exception: PAWL_IN_DOUBT says that the reply to a COMMIT was lost.
+// nothing changed, with one exception: PAWL_IN_DOUBT says that the reply to a COMMIT was lost. The
+// codes and the struct are the public ones.
 #pragma once
 
 #include "base/text.h"
-
-enum pawl_code {
-    PAWL_OK,
-    PAWL_USAGE,
-    PAWL_INVALID,
-    PAWL_NOT_FOUND,
-    PAWL_CONFLICT,
-    PAWL_FENCED,
-    PAWL_ALREADY_COMMITTED,
-    PAWL_NOT_STARTED,
-    PAWL_TERMINAL,
-    PAWL_KEY_REUSED,
-    PAWL_EFFECT_NOT_ALLOWED,
-    PAWL_FORBIDDEN,
-    PAWL_TOO_LARGE,
-    PAWL_BUSY,
-    PAWL_FULL,
-    PAWL_DISK_FULL,
-    PAWL_STORE,
-    PAWL_DAMAGED,
-    PAWL_IN_DOUBT,
-    PAWL_NO_MEMORY,
-    PAWL_CODES
-};
+#include "pawl.h"
 
 // The word, the HTTP status and the exit status of each code share one row.
 struct pawl_code_row {
@@ -39,11 +17,6 @@ struct pawl_code_row {
 };
 
 const struct pawl_code_row *pawl_code(enum pawl_code code);
-
-struct pawl_error {
-    enum pawl_code code;
-    char message[512];
-};
 
 // Fills `err` and answers false, so that a refusal is one statement. `err` may be NULL. Whatever it
 // quotes, the message is one line of valid UTF-8: it can go into a log or a reply as it is.

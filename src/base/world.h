@@ -5,8 +5,7 @@
 #pragma once
 
 #include "base/text.h"
-
-typedef int64_t pawl_time;  // microseconds since 1970, UTC
+#include "pawl.h"
 
 #define SECONDS(n) (1000000 * (int64_t)(n))
 #define MILLISECONDS(n) (1000 * (int64_t)(n))
