@@ -52,6 +52,7 @@ struct tx {
     int64_t last_id[2];           // newest job and execution; see id_make
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
+    bool news;                    // made something a claim may take now
 };
 
 enum tx_mode { TX_READ, TX_WRITE };
