@@ -192,7 +192,10 @@ static enum group_end group_doubt(struct pipeline *p, struct queue *group,
     }
     // Without an event of its own the transaction has no witness, and may be repeated.
     bool has_witness = witness->id != before->id;
-    return committed && has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
+    if (!committed || !has_witness)
+        return GROUP_SPOILT;
+    db_ring(p->db);  // the commit itself did not come to it
+    return GROUP_ANSWERED;
 }
 
 static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group,
