@@ -1,16 +1,16 @@
 // An instance: takes its name, and then boots, works and waits for the bell as it is told, so that
 // a test can kill it between any two steps.
 //
-//     instance STORE NAME                   < ok, or `conflict` and the end
+//     instance STORE NAME         < ok, or `conflict` and the end
 //
-//     > boot              < ok ENDED FINISHED DAMAGED
-//     > boot 2            < halfway          after so many transactions; it goes on at the next line
-//     > enqueue document  < ok               a job of this policy
-//     > delayed, rolled_back                 < ok: a job that is not ready, one that is taken back
-//     > start, start_remote                  < ok or none: a run of this instance, or of no instance
-//     > fill 250          < ok 250           so many jobs, all started
-//     > wait 0            < rung or quiet    within so many milliseconds
-//     > commit            < ok   or   lease_lost        (and the other words of hand.h)
+//     > boot                      < ok ENDED FINISHED DAMAGED
+//     > boot 2                    < halfway       after so many transactions; the next line goes on
+//     > enqueue document          < ok            a job of this policy
+//     > delayed, rolled_back      < ok            one that is not ready, one that is taken back
+//     > start, start_remote       < ok or none    a run of this instance, or of none
+//     > fill 250                  < ok 250        so many jobs, all started
+//     > wait 0                    < rung or quiet within so many milliseconds
+//     > commit                    < ok or lease_lost   (and the other words of hand.h)
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -165,8 +165,13 @@ static void do_fill(struct self *self, struct str number)
     bool done = call_begin(&call, &self->actor, "fill", "-");
     for (int64_t i = 0; done && i < wanted; i++)
         done = store(&call, &contract);
-    struct claim claim = { .worker = self->actor.worker, .queues = &queue, .queue_count = 1,
-                           .limit = (size_t)wanted, .start = true };
+    struct claim claim = {
+        .worker = self->actor.worker,
+        .queues = &queue,
+        .queue_count = 1,
+        .limit = (size_t)wanted,
+        .start = true,
+    };
     done = done && execution_claim(&call.tx, &claim, &claimed, &count, &call.err);
     call_must_end(&call, done);
     say(self, "ok %zu", count);
