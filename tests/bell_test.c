@@ -291,6 +291,7 @@ static void ring_in_doubt(struct box *box, bool found)
     EXPECT_INT(pipeline_figures(pipeline).doubts, 1);
     EXPECT_INT(pipeline_figures(pipeline).alone, !found);
     EXPECT(rung(bell));
+    EXPECT(!rung(bell));
     if (found)
         box->db = box_second(box, false);
     must_enqueue(box, "report");  // by another connection than the pipeline's new one

@@ -2,6 +2,7 @@
 // and what it left running gets its verdict before the next one works.
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/verify.h"
@@ -159,6 +160,22 @@ TEST(RUN_5_a_large_recovery_is_done_in_pieces_and_counted_as_a_whole)
     end(&scratch);
 }
 
+// Two jobs whose records contradict each other stay as they are, are met by every piece, and keep
+// nobody else from being recovered.
+TEST(RUN_5_damaged_jobs_are_left_to_the_operator_and_counted_once)
+{
+    struct scratch scratch = scratch_open();
+    struct process a = must_enter(&scratch, "a");
+    HEARS(&a, "fill 250", "ok 250");
+    process_kill(&a);
+    scratch_number(&scratch, "INSERT INTO parked (job, org, reason) SELECT id, org, 'held'"
+                             " FROM jobs ORDER BY id LIMIT 2");
+    a = must_enter(&scratch, "a");
+    HEARS(&a, "boot", "ok 248 0 2");
+    process_kill(&a);
+    scratch_close(&scratch);
+}
+
 // ----- the instance and its boots
 
 static bool read_instance(struct tx *tx, struct operation *self, struct pawl_error *err)
@@ -287,6 +304,52 @@ TEST(RUN_5_a_program_that_the_holder_started_does_not_keep_its_name)
     MUST(hold_take(&hold, url, S("a"), &err));
     hold_give(&hold);
     process_kill(&child);
+    end(&scratch);
+}
+
+// A child that was forked and did not become another program has the hold as well.
+TEST(RUN_5_a_forked_child_keeps_the_name_until_it_ends)
+{
+    struct scratch scratch = scratch_open();
+    struct str url = str_of(scratch_store(&scratch));
+    struct hold hold = {0}, again = {0};
+    struct pawl_error err = {0};
+    int wait_for[2], status = 0;
+    char end_of_parent;
+    EXPECT(pipe(wait_for) == 0);
+    MUST(hold_take(&hold, url, S("a"), &err));
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        close(wait_for[1]);
+        _exit(read(wait_for[0], &end_of_parent, 1) == 0 ? 0 : 1);
+    }
+    hold_give(&hold);
+    EXPECT_REFUSED(PAWL_CONFLICT, hold_take(&again, url, S("a"), &err));
+    close(wait_for[0]);
+    close(wait_for[1]);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    MUST(hold_take(&again, url, S("a"), &err));
+    hold_give(&again);
+    scratch_close(&scratch);
+}
+
+// Without its lock file a store has no holds. Two processes may then have one name; the fence
+// decides who goes on.
+TEST(RUN_5_when_the_lock_file_is_removed_the_newer_process_goes_on)
+{
+    struct scratch scratch = scratch_open();
+    struct process old = must_enter(&scratch, "a");
+    HEARS(&old, "boot", "ok 0 0 0");
+    TELLS(&old, "enqueue lifecycle", "start");
+    EXPECT(unlink(scratch_file(&scratch, "pawl.db-lock")) == 0);
+    struct process new = must_enter(&scratch, "a");
+    HEARS(&new, "boot", "ok 1 0 0");
+    HEARS(&old, "heartbeat", "lease_lost");
+    HEARS(&old, "commit_done", "lease_lost");
+    EXPECT_INT(scratch_number(&scratch, "SELECT count(*) FROM effects"), 0);
+    process_kill(&old);
+    process_kill(&new);
     end(&scratch);
 }
 
