@@ -158,18 +158,24 @@ static void give_lock(struct sqlite *sqlite)
     sqlite->writing = false;
 }
 
-// A disk that is full, or a lock that was not had, leaves the transaction uncommitted; after any
-// other error the commit may or may not have reached the disk, and only reopening can tell.
+// A disk that is full, a lock that was not had, or a foreign key of the application's that leads
+// nowhere leaves the transaction uncommitted; after any other error the commit may or may not have
+// reached the disk, and only reopening can tell.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
+    sqlite->committing = true;
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
+    sqlite->committing = false;
     if (result == SQLITE_OK) {
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
         return true;
     }
+    if ((result & 0xff) == SQLITE_CONSTRAINT)
+        return fail(err, PAWL_CONFLICT, "%s: commit refused: %s", sqlite->path,
+                    sqlite3_errmsg(sqlite->connection));
     enum pawl_code code = code_of(result);
     if (code == PAWL_DISK_FULL || code == PAWL_BUSY || !sqlite->writing)
         return sqlite_failed(sqlite, "commit refused", err);
@@ -180,6 +186,7 @@ static bool commit(struct db *db, struct pawl_error *err)
 static void rollback(struct db *db)
 {
     struct sqlite *sqlite = sqlite_of(db);
+    sqlite->guest.in = false;  // a guest may not roll back, and is one no longer
     if (!sqlite3_get_autocommit(sqlite->connection))
         sqlite3_exec(sqlite->connection, "ROLLBACK", NULL, NULL, NULL);
     give_lock(sqlite);
@@ -195,6 +202,7 @@ static bool prepare(struct sqlite *sqlite, enum query query, struct pawl_error *
                            SQLITE_PREPARE_PERSISTENT, &statement->handle, NULL)
         != SQLITE_OK)
         return sqlite_failed(sqlite, queries[query].name, err);
+    sqlite->prepared++;
     statement->connection = sqlite->connection;
     for (int i = 0; i < queries[query].arguments; i++) {
         char name[] = { '$', (char)('0' + (i + 1) / 10), (char)('0' + (i + 1) % 10), 0 };
@@ -293,8 +301,10 @@ static void close_all(struct db *db)
     if (sqlite->connection) {
         rollback(db);
         checkpoint_at_close(sqlite);
+        sqlite_unguard(sqlite);
     }
-    sqlite3_close(sqlite->connection);
+    // A statement that a guest has not finalized keeps what is left of the connection.
+    sqlite3_close_v2(sqlite->connection);
     lock_close(&sqlite->lock);
     free(sqlite->path);
     free(sqlite);

@@ -18,17 +18,33 @@ struct statement {
     bool busy;
 };
 
+// Whose SQL is being prepared and run; see guest.h.
+struct guest {
+    bool in;
+    bool executing;         // by guest_execute
+    bool stopped;           // a statement was, because its time was over
+    bool spoilt;            // half of something is in the transaction
+    bool schema_changed;
+    int statements_before;  // on the connection and not Pawl's, when it came in
+    int64_t entered_at, until;
+    char refusal[192];      // of the last statement that was
+};
+
 struct sqlite {
     struct db db;
     sqlite3 *connection;
     struct lock lock;
     bool writing;  // holds the lock
     bool read_only;
-    bool application;  // SQL of the application's own is being prepared
+    bool shared;       // by threads: SQLite guards each of its calls with a mutex
+    bool committing;   // Pawl itself is: nobody else may
+    bool application;  // a text for tx_execute is being prepared
+    struct guest guest;
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
     int64_t wal_bytes_max;
     char *path;
+    int prepared;  // of the following
     struct statement statements[QUERIES];
 };
 
@@ -52,7 +68,7 @@ CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *e
 // Learns how long the log is, now and after every commit. The caller holds the lock.
 void sqlite_watch_log(struct sqlite *sqlite);
 
-// The application's SQL, see sqlite_guest.c: puts the guard on a connection, and runs statements
-// under it.
+// Puts the guards of guest.h on a connection, and takes them off before it is closed.
 void sqlite_guard(struct sqlite *sqlite);
+void sqlite_unguard(struct sqlite *sqlite);
 CHECKED bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err);

@@ -116,8 +116,8 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     int flags = sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags | SQLITE_OPEN_NOMUTEX, NULL)
-        != SQLITE_OK)
+    flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     return on_this_machine(sqlite->path, err);
@@ -192,6 +192,7 @@ bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_e
     sqlite->db = (struct db){ .driver = &sqlite_driver, .world = world };
     sqlite->lock = (struct lock){ .fd = -1, .world = world, .wait_us_max = busy_us };
     sqlite->read_only = options->read_only;
+    sqlite->shared = options->shared;
     sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
     sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;
     sqlite->path = path;
