@@ -317,20 +317,35 @@ static void do_progress(struct sequence *s)
     answer(s, "progress", done, ref_heartbeat(&s->model, &lease, &progress, false));
 }
 
+static bool is_held(const struct holding *holdings, size_t count, struct id execution)
+{
+    for (size_t i = 0; i < count; i++)
+        if (id_eq(holdings[i].execution, execution))
+            return true;
+    return false;
+}
+
+// Everything one worker holds: what the model would renew, and nothing else.
 static void do_renew(struct sequence *s)
 {
-    struct renewal renewals[3];
-    some_lease(s);
-    for (size_t i = 0; i < countof(renewals); i++)
-        renewals[i].lease = s->given_count ? s->given[pick(s, s->given_count)].lease
-                                           : (struct lease){ { 1, 1 }, 1, s->workers[0] };
-    bool done = executions_renew(&s->tx, renewals, countof(renewals), &s->err);
+    struct worker worker = some_lease(s).worker;
+    struct holding *holdings = NULL;
+    size_t count = 0, expected = 0;
+    bool done = executions_renew(&s->tx, &worker, &holdings, &count, &s->err);
     answer(s, "renew", done, PAWL_OK);
-    for (size_t i = 0; i < countof(renewals); i++) {
-        s->err = renewals[i].error;
-        answer(s, "  one", renewals[i].error.code == PAWL_OK,
-               ref_heartbeat(&s->model, &renewals[i].lease, NULL, true));
+    for (size_t i = 0; i < s->given_count; i++) {
+        const struct lease *lease = &s->given[i].lease;
+        if (!str_eq(lease->worker.worker_id, worker.worker_id)
+            || !str_eq(lease->worker.boot_id, worker.boot_id)
+            || !str_eq(lease->worker.instance, worker.instance))
+            continue;
+        bool renewed = ref_heartbeat(&s->model, lease, NULL, true) == PAWL_OK;
+        expected += renewed;
+        if (renewed != is_held(holdings, count, lease->execution))
+            differ(s, renewed ? "renew: a lease is missing" : "renew: a lease was over");
     }
+    if (expected < count)
+        differ(s, "renew: more than was given");
 }
 
 static void do_step(struct sequence *s)

@@ -11,7 +11,7 @@ struct runner;
 
 struct pawl {
     struct pawl_options options;  // defaults filled in; texts live in `arena`
-    struct arena arena;           // lives as long as the handle; grows only before the runner starts
+    struct arena arena;           // lives as long as the handle
     struct virtual_world virtual_world;
     const struct world *world;
     struct caller caller;         // in whose name; each request gets its own request_id

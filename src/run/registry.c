@@ -123,11 +123,19 @@ static void replace(struct policy *policy, const struct pawl_policy *given)
 
 static bool words_known(const struct pawl_policy *given, struct pawl_error *err)
 {
-    bool known = (unsigned)given->exponential <= PAWL_NO && (unsigned)given->jitter <= PAWL_NO
-              && (unsigned)given->dead_letter <= PAWL_NO
-              && (unsigned)given->on_crash <= PAWL_ON_CRASH_RETRY
-              && (unsigned)given->on_timeout <= PAWL_ON_TIMEOUT_FAIL;
-    return known || fail(err, PAWL_INVALID, "policy %s: a choice is none of its enum", given->name ? given->name : "");
+    const struct {
+        unsigned word, last;
+    } choices[] = {
+        { given->exponential, PAWL_NO },
+        { given->jitter, PAWL_NO },
+        { given->dead_letter, PAWL_NO },
+        { given->on_crash, PAWL_ON_CRASH_RETRY },
+        { given->on_timeout, PAWL_ON_TIMEOUT_FAIL },
+    };
+    for (size_t i = 0; i < countof(choices); i++)
+        if (choices[i].word > choices[i].last)
+            return fail(err, PAWL_INVALID, "policy %s: a choice is none of its enum", given->name);
+    return true;
 }
 
 bool registry_define(struct registry *registry, const struct pawl_policy *given,

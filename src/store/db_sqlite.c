@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/bell.h"
 #include "store/sqlite.h"
 
 enum {
@@ -109,6 +110,11 @@ static bool checkpoint_between(struct db *db)
     bool done = checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
     lock_give(&sqlite->lock);
     return done;
+}
+
+static void ring(struct db *db)
+{
+    bell_ring_others(sqlite_of(db)->lock.fd);
 }
 
 // A log that is all copied starts over only when nobody reads from it any more. Readers that
@@ -325,5 +331,6 @@ const struct db_driver sqlite_driver = {
     .column_null = column_null,
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
+    .ring = ring,
     .close = close_all,
 };

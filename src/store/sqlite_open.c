@@ -2,15 +2,14 @@
 //
 // WAL and synchronous=FULL: a commit that was answered is on disk. A file of another program is
 // refused before anything is written to it, and setting up is done under the lock of lock.h.
-#include <errno.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "store/bell.h"
+#include "store/lock_file.h"
 #include "store/sqlite.h"
 
 enum { APPLICATION_ID = 0x5061776c };  // "Pawl"
@@ -123,55 +122,35 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     return on_this_machine(sqlite->path, err);
 }
 
-// The file itself, whatever links lead to it: the lock file must be the same by every name. A file
-// that is yet to be made is named by its directory.
-static char *resolved(const char *path)
-{
-    char *whole = realpath(path, NULL);
-    if (whole)
-        return whole;
-    const char *slash = strrchr(path, '/');
-    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *real = directory ? realpath(directory, NULL) : NULL;
-    char *joined = NULL;
-    if (real && asprintf(&joined, "%s/%s", real, slash ? slash + 1 : path) < 0)
-        joined = NULL;
-    free(directory);
-    free(real);
-    return joined;
-}
-
+// The lock file must be the same by every name of the store.
 static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
 {
-    struct stat about;
-    if (stat(sqlite->path, &about) == 0 && !S_ISREG(about.st_mode))
-        return fail(err, PAWL_STORE, "%s is not a regular file: a store is one", sqlite->path);
-    if (lstat(sqlite->path, &about) == 0 && S_ISLNK(about.st_mode)
-        && stat(sqlite->path, &about) != 0)
-        return fail(err, PAWL_STORE, "%s is a link to a file that is not there", sqlite->path);
-    char *path = resolved(sqlite->path);
-    if (!path)
-        return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path, strerrordesc_np(errno));
+    char *file = NULL;
+    if (!store_file_resolve(sqlite->path, &file, err))
+        return false;
     free(sqlite->path);
-    sqlite->path = path;
+    sqlite->path = file;
     return true;
 }
 
 // Looks before it locks: a store that is not there leaves no lock file.
-static bool open_locked(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
+static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
+                        struct pawl_error *err)
 {
+    bool must_exist = options->must_exist;
     if ((must_exist || sqlite->read_only) && !is_there(sqlite, err))
         return false;
     if (!resolve(sqlite, err))
         return false;
     if (sqlite->read_only)
         return open_file(sqlite, true, err) && set_up(sqlite, err);
-    char *path = sqlite3_mprintf("%s-lock", sqlite->path);
+    char *path = sqlite3_mprintf("%s" LOCK_FILE_SUFFIX, sqlite->path);
     bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
     sqlite3_free(path);
     if (!locked)
         return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err);
+    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err)
+        && (!options->listen || bell_listen(sqlite->lock.fd, err));
     lock_give(&sqlite->lock);
     return opened;
 }
@@ -196,7 +175,7 @@ bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_e
     sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
     sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;
     sqlite->path = path;
-    if (!open_locked(sqlite, options->must_exist, err)) {
+    if (!open_locked(sqlite, options, err)) {
         sqlite_driver.close(&sqlite->db);
         return false;
     }
