@@ -38,12 +38,11 @@ struct pawl_tx {
     struct pawl_tx *next;
 };
 
-// With the handle, before the pipeline.
-CHECKED bool loans_open(struct pawl *pawl, struct pawl_error *err);
+CHECKED bool loans_open(struct loans **loans, struct pawl *pawl, struct pawl_error *err);
 
 // After the pipeline, whose last commits may lend. Takes back what is lent; a borrower may, and
-// must, still end its transaction, and is told that the loan is over.
-void loans_close(struct pawl *pawl);
+// must, still end its transaction, and is told that the loan is over. NULL is fine.
+void loans_close(struct loans *loans);
 
 // Whether this thread has a transaction on the store, so that waiting for the store would be
 // waiting for itself.

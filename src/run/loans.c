@@ -225,9 +225,9 @@ bool loan_here(struct pawl *pawl)
 
 // ----- with the handle
 
-bool loans_open(struct pawl *pawl, struct pawl_error *err)
+bool loans_open(struct loans **loans, struct pawl *pawl, struct pawl_error *err)
 {
-    struct loans *l = pawl->loans = calloc(1, sizeof *l);
+    struct loans *l = *loans = calloc(1, sizeof *l);
     if (!l)
         return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
     pthread_condattr_t attributes;
@@ -251,9 +251,8 @@ static void stop_watching(struct loans *loans)
         pthread_join(loans->watchdog, NULL);
 }
 
-void loans_close(struct pawl *pawl)
+void loans_close(struct loans *loans)
 {
-    struct loans *loans = pawl->loans;
     if (!loans)
         return;
     stop_watching(loans);

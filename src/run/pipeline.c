@@ -35,7 +35,8 @@ struct pipeline {
     pipeline_more more;
     void *more_self;
 
-    struct db *db;  // the writer's; NULL after it had to be given up
+    struct db *db;    // the writer's; NULL after it had to be given up
+    bool was_closed;  // since it was first opened
     struct arena arena;
     bool in_round;  // by hand, the caller's thread is the writer's while a round lasts
 };
@@ -119,15 +120,24 @@ static void set_error_of_done(struct queue *group, const struct pawl_error *erro
 
 // ----- the store, and a commit in doubt
 
+// While it was closed nobody listened, and a commit in doubt did not come to ring: it is done now.
 static bool store_open(struct pipeline *p, struct pawl_error *err)
 {
-    return p->db || db_open(&p->db, &p->options.db, err);
+    if (p->db)
+        return true;
+    if (!db_open(&p->db, &p->options.db, err))
+        return false;
+    if (p->was_closed)
+        db_ring(p->db);
+    p->was_closed = false;
+    return true;
 }
 
 static void store_close(struct pipeline *p)
 {
     db_close(p->db);
     p->db = NULL;
+    p->was_closed = true;
 }
 
 // The newest audit event there is.
@@ -192,10 +202,7 @@ static enum group_end group_doubt(struct pipeline *p, struct queue *group,
     }
     // Without an event of its own the transaction has no witness, and may be repeated.
     bool has_witness = witness->id != before->id;
-    if (!committed || !has_witness)
-        return GROUP_SPOILT;
-    db_ring(p->db);  // the commit itself did not come to it
-    return GROUP_ANSWERED;
+    return committed && has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
 }
 
 static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group,
