@@ -17,6 +17,14 @@ SELECT coalesce(max(version), 0) FROM schema_migrations;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
+-- Which table refers to which: one of the application's must not refer to one of ours.
+-- name: references_all
+-- scans: the schema, after the application has changed it
+SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r --sqlite
+ WHERE m.type = 'table' --sqlite
+--postgres: SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
+;
+
 -- ===== the clock
 
 -- Every change leaves an event, so the newest event tells the latest time in the store.

@@ -152,8 +152,8 @@ void pawl_close(struct pawl *pawl)
     if (!pawl)
         return;
     pawl_stop(pawl, 0);
-    loans_close(pawl->loans);
     pipeline_close(pawl->pipeline);
+    loans_close(pawl->loans);  // after the last commit that may lend
     db_close(pawl->reader);
     handle_release(pawl);
 }

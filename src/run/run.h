@@ -47,6 +47,8 @@ struct pawl_run {
     bool in_step;
     struct str step_result;
 
+    struct str commit_spoilt;  // why its commit ended the transaction it was in: see loan_commit.c
+
     // What becomes of it.
     enum run_end end;
     bool committed;

@@ -149,19 +149,19 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "SAVEPOINT part", err);
+    return tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "RELEASE pawl_part", err);
 }
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
     if (tx->interned)
         names_forget(tx->db->names);
-    return tx->db->driver->execute(tx->db, "ROLLBACK TO part; RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "ROLLBACK TO pawl_part; RELEASE pawl_part", err);
 }
 
 bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct value *values,

@@ -21,6 +21,7 @@ struct db_options {
     bool any_version;           // take its schema as it is: for looking at schema_version only
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
+    bool shared;                // other threads may look in: see db_hold
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
@@ -147,6 +148,6 @@ CHECKED bool rows_keys(struct rows *rows, struct keys *keys, struct pawl_error *
 // The one number of an answer; 0 when there is no row.
 CHECKED bool rows_number(struct rows *rows, int64_t *number, struct pawl_error *err);
 
-// SQL of the application's own, inside the transaction, which it cannot begin or end; and of
-// migrations.
+// The text of migrations, and of tests: it may change everything inside the transaction, but not
+// begin or end it. For the application's SQL see guest.h.
 CHECKED bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err);
