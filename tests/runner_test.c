@@ -132,9 +132,9 @@ TEST_SHOP(RUN_1_a_handler_runs_in_this_process_and_its_result_is_kept, true)
     struct counts counts = {0};
     handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
     struct pawl_ticket ticket = enqueue(shop, (struct pawl_job){ .job_type = "greet" });
-    EXPECT_CSTR(status(shop, &ticket).state, "QUEUED");
+    EXPECT_STR(str_of(status(shop, &ticket).state), "QUEUED");
     work(shop);
-    EXPECT_CSTR(status(shop, &ticket).state, "SUCCEEDED");
+    EXPECT_STR(str_of(status(shop, &ticket).state), "SUCCEEDED");
     EXPECT_INT(counts.prepared, 1);
     struct pawl_error err = {0};
     char *json = NULL;
@@ -152,13 +152,13 @@ TEST_SHOP(JOB_4_a_failed_attempt_is_retried_after_its_delay, true)
                                         .policy = "lifecycle" });
     struct pawl_ticket ticket = enqueue(shop, (struct pawl_job){ .job_type = "greet" });
     work(shop);
-    EXPECT_CSTR(status(shop, &ticket).state, "RETRYING");
+    EXPECT_STR(str_of(status(shop, &ticket).state), "RETRYING");
     pass_by(shop, SECONDS(1) - 1);
     EXPECT_INT(counts.prepared, 1);
     pass_by(shop, 1);
     EXPECT_INT(counts.prepared, 2);
     pass_by(shop, SECONDS(2));
-    EXPECT_CSTR(status(shop, &ticket).state, "SUCCEEDED");
+    EXPECT_STR(str_of(status(shop, &ticket).state), "SUCCEEDED");
     EXPECT_INT(status(shop, &ticket).attempt, 4);
 }
 
@@ -176,6 +176,6 @@ TEST_SHOP(RUN_1_jobs_run_in_a_pool_of_threads, false)
     work(shop);
     EXPECT_INT(counts.prepared, COUNT);
     for (int i = 0; i < COUNT; i++)
-        EXPECT_CSTR(status(shop, &tickets[i]).state, "SUCCEEDED");
+        EXPECT_STR(str_of(status(shop, &tickets[i]).state), "SUCCEEDED");
     EXPECT_INT(pawl_figures(shop->pawl).succeeded, COUNT);
 }
