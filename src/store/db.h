@@ -21,6 +21,7 @@ struct db_options {
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
+    int64_t generation_keys;    // see key_index.h; 0: as many as is good
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -41,6 +42,15 @@ void db_forget(struct db *db);
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
 
+// The newest generation of idempotency keys as a transaction has it; see key_index.h.
+struct key_newest {
+    int64_t generation;  // 0: not read yet
+    int64_t keys;
+    pawl_time expires_at;
+    bool grown;       // and not written down yet
+    bool rearranged;  // a generation was sealed, or records were removed from a sealed one
+};
+
 // One transaction. `now` is read once and is the only time its operations know. It never goes back,
 // whoever wrote last: when the calendar has been set back, the store's time goes on from the latest
 // time it holds, at half speed until the calendar has caught up. What is read lives in `arena`.
@@ -52,6 +62,7 @@ struct tx {
     int64_t last_id[2];           // newest job and execution; see id_make
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
+    struct key_newest keys;
 };
 
 enum tx_mode { TX_READ, TX_WRITE };
