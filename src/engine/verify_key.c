@@ -81,13 +81,15 @@ bool verify_key_of_job(struct verifying *v, const struct job *job, struct pawl_e
     struct found found;
     if (!find(&v->tx, &key, &found, err))
         return false;
-    if (found.record.job == job->id.high)
+    // A later job may have taken the key over. Else the record was removed, and what was found, if
+    // anything, is of an earlier job whose record has not been removed yet.
+    bool later = found.record.job > job->id.high;
+    if (found.record.job == job->id.high
+        || was_free(job, later ? found.created_at : v->tx.now))
         return true;
     if (found.record.job == 0)
-        return was_free(job, v->tx.now)  // and so was removed
-            || verify_report(v, CHECK_KEY_OF_JOB, err, "it has no record");
-    return (was_free(job, found.created_at) && found.record.job > job->id.high)
-        || verify_report(v, CHECK_KEY_OF_JOB, err, "its key leads to the job of row key %lld",
+        return verify_report(v, CHECK_KEY_OF_JOB, err, "it has no record");
+    return verify_report(v, CHECK_KEY_OF_JOB, err, "its key leads to the job of row key %lld",
                          (long long)found.record.job);
 }
 
