@@ -202,9 +202,6 @@ INSERT INTO idempotency_generations (generation, keys, expires_at) VALUES ($1, 0
 SELECT generation, swept_to FROM idempotency_generations
  WHERE sweep_at <= $1 ORDER BY sweep_at LIMIT 1;
 
--- name: generation_next_due
-SELECT coalesce(min(sweep_at), 0) FROM idempotency_generations WHERE sweep_at IS NOT NULL;
-
 -- Of the slots of a generation, given as above, the one $3 after the first of them.
 -- name: key_slot_after
 SELECT slot FROM idempotency_keys WHERE slot >= $1 AND slot < $2 ORDER BY slot LIMIT 1 OFFSET $3;

@@ -6,61 +6,10 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "fixture.h"
+#include "keys.h"
 #include "process.h"
-#include "store/driver.h"
 #include "store/key_index.h"
 #include "store/names.h"
-
-enum { FEW = 8 };
-
-static void few_keys(struct box *box)
-{
-    box->generation_keys = FEW;
-    box_reopen(box);
-}
-
-static struct contract contract_of_key(struct box *box, int number)
-{
-    struct contract contract = contract_for(box, "report");
-    contract.idempotency_key = str_format(test_arena(), "key-%d", number);
-    return contract;
-}
-
-// The job that has the key now.
-static struct job ask(struct box *box, int number, bool *deduplicated)
-{
-    struct contract contract = contract_of_key(box, number);
-    struct job job;
-    OK(job_enqueue(tx, &contract, &job, deduplicated, err));
-    return job;
-}
-
-static struct job must_be_new(struct box *box, int number)
-{
-    bool deduplicated = false;
-    struct job job = ask(box, number, &deduplicated);
-    EXPECT(!deduplicated);
-    return job;
-}
-
-static void must_be(struct box *box, int number, struct id id)
-{
-    bool deduplicated = false;
-    struct job job = ask(box, number, &deduplicated);
-    EXPECT(deduplicated && id_eq(job.id, id));
-}
-
-static int64_t generations(struct box *box)
-{
-    return box_number(box, "SELECT count(*) FROM idempotency_generations");
-}
-
-static void end_job(struct box *box, struct id id)
-{
-    struct job job;
-    OK(job_cancel(tx, id, &job, err));
-}
 
 // ----- one job for each key
 
@@ -69,11 +18,9 @@ TEST_EACH_DB(OPS_4_a_key_is_found_in_whatever_generation_it_is)
     enum { KEYS = 200 };
     struct id ids[KEYS];
     few_keys(box);
-    for (int i = 0; i < KEYS; i++)
-        ids[i] = must_be_new(box, i).id;
+    make_keys(box, ids, KEYS);
     EXPECT_INT(generations(box), KEYS / FEW);
-    for (int i = 0; i < KEYS; i++)
-        must_be(box, i, ids[i]);
+    must_be_all(box, ids, KEYS);
     box_reopen(box);
     for (int i = KEYS; i-- > 0;)
         must_be(box, i, ids[i]);
@@ -100,8 +47,7 @@ TEST_EACH_DB(OPS_4_one_transaction_may_fill_many_generations)
         }
     box_commit(&tx);
     EXPECT(generations(box) > KEYS / FEW);
-    for (int i = 0; i < KEYS; i++)
-        must_be(box, i, ids[i]);
+    must_be_all(box, ids, KEYS);
 }
 
 // A rollback takes a seal back, and then the generation gets other records: those must be found.
@@ -129,8 +75,7 @@ TEST_EACH_DB(OPS_4_a_generation_whose_seal_was_rolled_back_is_not_taken_for_seal
         }
         box->db = own;
         db_close(other);
-        for (int i = 0; i < next; i++)
-            must_be(box, i, ids[i]);
+        must_be_all(box, ids, next);
     }
 }
 
@@ -371,162 +316,4 @@ TEST_EACH_DB(OPS_4_two_keys_with_one_hash_have_a_job_each)
     struct id third = must_be_new(box, pair[0]).id;
     must_be(box, pair[0], third);
     must_be(box, pair[1], second);
-}
-
-// ----- time to live
-
-// Ends jobs 0 to `count` - 1 and lets their keys' time pass.
-static void fill_and_end(struct box *box, struct id *ids, int count)
-{
-    for (int i = 0; i < count; i++)
-        ids[i] = must_be_new(box, i).id;
-    for (int i = 0; i < count; i++)
-        end_job(box, ids[i]);
-}
-
-static int64_t sweep_whole(struct box *box, size_t limit)
-{
-    struct swept swept = { .more = true };
-    int64_t removed = 0;
-    for (int i = 0; swept.more; i++) {
-        EXPECT(i < 1000);
-        OK(sweep(tx, limit, &swept, err));
-        EXPECT(swept.keys <= limit);
-        removed += (int64_t)swept.keys;
-    }
-    return removed;
-}
-
-TEST_EACH_DB(OPS_5_a_key_used_again_after_its_time_belongs_to_the_newest_job)
-{
-    struct id ids[4 * FEW];
-    few_keys(box);
-    fill_and_end(box, ids, countof(ids));
-    pass(box, DAYS(8));
-    for (size_t i = 0; i < countof(ids); i++) {
-        struct id again = must_be_new(box, (int)i).id;
-        EXPECT(!id_eq(again, ids[i]));
-        must_be(box, (int)i, again);
-        ids[i] = again;
-    }
-    box_reopen(box);
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be(box, (int)i, ids[i]);
-}
-
-TEST_EACH_DB(OPS_5_keys_are_removed_when_their_time_is_over_and_not_before)
-{
-    struct id ids[4 * FEW];
-    struct swept swept;
-    few_keys(box);
-    fill_and_end(box, ids, countof(ids));
-    must_be_new(box, 1000);  // the newest generation stays
-    EXPECT_INT(generations(box), 5);
-    pawl_time first = box_number(box, "SELECT min(created_at) FROM jobs");
-    OK(sweep(tx, 10, &swept, err));
-    EXPECT(!swept.more && swept.keys == 0);
-    EXPECT(swept.next >= first + DAYS(7));
-    pass(box, swept.next - box->world.wall - 1);
-    EXPECT_INT(sweep_whole(box, 3), 0);
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be(box, (int)i, ids[i]);
-    pass(box, SECONDS(1));
-    EXPECT_INT(sweep_whole(box, 3), 4 * FEW);
-    EXPECT_INT(generations(box), 1);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM idempotency_keys"), 1);
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be_new(box, (int)i);
-}
-
-TEST_EACH_DB(OPS_5_the_key_of_a_job_that_lives_is_not_removed_with_its_neighbours)
-{
-    enum { LIVES = FEW + 2 };
-    struct id ids[3 * FEW];
-    few_keys(box);
-    for (int i = 0; i < 3 * FEW; i++)
-        ids[i] = must_be_new(box, i).id;
-    must_be_new(box, 1000);
-    for (int i = 0; i < 3 * FEW; i++)
-        if (i != LIVES)
-            end_job(box, ids[i]);
-    pass(box, DAYS(30));
-    EXPECT_INT(sweep_whole(box, 5), 3 * FEW - 1);
-    EXPECT_INT(generations(box), 2);
-    must_be(box, LIVES, ids[LIVES]);
-    end_job(box, ids[LIVES]);
-    EXPECT_INT(sweep_whole(box, 5), 0);  // the generation was looked at today
-    pass(box, DAYS(2));
-    EXPECT_INT(sweep_whole(box, 5), 1);
-    EXPECT_INT(generations(box), 1);
-    must_be_new(box, LIVES);
-}
-
-// A key of thirty days keeps its generation, and its neighbours of seven are free all the same.
-TEST_EACH_DB(OPS_5_a_generation_waits_for_the_longest_time_in_it)
-{
-    few_keys(box);
-    struct contract contract = contract_with(box, "export", "transfer");
-    EXPECT(contract.policy.key_ttl_us == DAYS(30));
-    contract.idempotency_key = S("long");
-    struct job longer = must_add(box, &contract), again;
-    bool deduplicated = false;
-    struct id ids[FEW];
-    fill_and_end(box, ids, countof(ids));
-    end_job(box, longer.id);
-    must_be_new(box, 1000);
-    pass(box, DAYS(8));
-    EXPECT_INT(sweep_whole(box, 5), 0);
-    must_be_new(box, 0);
-    OK(job_enqueue(tx, &contract, &again, &deduplicated, err));
-    EXPECT(deduplicated && id_eq(longer.id, again.id));
-    pass(box, DAYS(23));
-    EXPECT_INT(sweep_whole(box, 5), FEW);
-    OK(job_enqueue(tx, &contract, &again, &deduplicated, err));
-    EXPECT(!deduplicated);
-}
-
-// ----- memory
-
-static size_t filter_memory(struct box *box)
-{
-    return key_index_bytes(box->db->key_index);
-}
-
-TEST_EACH_DB(filters_are_read_only_by_a_connection_that_needs_them)
-{
-    struct id ids[40 * FEW];
-    few_keys(box);
-    for (size_t i = 0; i < countof(ids); i++)
-        ids[i] = must_be_new(box, (int)i).id;
-    box->generation_keys = 1000;  // for this one, reading a generation pays later
-    box_reopen(box);
-    EXPECT_INT(filter_memory(box), 0);
-    must_be_new(box, -1);
-    size_t list = filter_memory(box);
-    EXPECT(list < 2048);
-    for (int i = 2; i < 80; i++)
-        must_be_new(box, -i);
-    size_t loaded = filter_memory(box);
-    EXPECT(loaded > 32 * 1024);
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be(box, (int)i, ids[i]);
-    db_forget(box->db);
-    EXPECT_INT(filter_memory(box), 0);
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be(box, (int)i, ids[i]);
-}
-
-TEST_EACH_DB(the_memory_of_removed_generations_is_given_back)
-{
-    struct id ids[10 * FEW];
-    few_keys(box);
-    fill_and_end(box, ids, countof(ids));
-    for (size_t i = 0; i < countof(ids); i++)
-        must_be(box, (int)i, ids[i]);
-    size_t full = filter_memory(box);
-    pass(box, DAYS(8));
-    EXPECT(sweep_whole(box, 100) > 0);
-    for (int i = 0; i < 2 * FEW; i++)
-        must_be_new(box, 1000 + i);  // begins a generation, and with it a new list
-    EXPECT(filter_memory(box) < full);
 }

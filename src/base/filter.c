@@ -8,7 +8,7 @@
 
 enum { PROBES = 6, BLOCK_BITS = 9, BLOCK_WORDS = 1 << BLOCK_BITS, WORDS_PER_NUMBER = 16 };
 
-_Static_assert(PROBES *BLOCK_BITS <= 64, "one hash places all probes");
+_Static_assert(BLOCK_BITS <= 64 / PROBES, "one hash places all probes");
 
 struct filter {
     size_t blocks;

@@ -123,8 +123,7 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
     for (size_t i = 0; i < countof(chores); i++)
         if (!next_chore(tx, chores[i].next, &swept->next, err))
             return false;
-    return next_chore(tx, Q_GENERATION_NEXT_DUE, &swept->next, err)
-        && next_finish(tx, &swept->next, err);
+    return next_finish(tx, &swept->next, err);
 }
 
 bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl_error *err)
