@@ -20,7 +20,8 @@ struct pawl_tx {
     struct pawl *pawl;   // of a loan that is over: may be closed
     struct loans *loans;
     struct tx *tx;       // `own`, or the pipeline's in a handler's commit
-    int64_t began, until;  // monotonic
+    int64_t allowed_us;
+    int64_t until;       // monotonic
 
     // Guarded by db_hold.
     bool over;                 // ended, or taken back

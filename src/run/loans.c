@@ -100,7 +100,7 @@ static void tell_over(struct pawl *pawl, const struct pawl_tx *loan)
 {
     journal_write(&pawl->journal, LOAN_OVER, &(struct journal_subject){0},
                   "a transaction that was lent for %lld ms was not ended: it is taken back",
-                  (long long)((loan->until - loan->began) / 1000));
+                  (long long)(loan->allowed_us / 1000));
 }
 
 // With the mutex held; gives it up in between.

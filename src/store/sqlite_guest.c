@@ -231,16 +231,17 @@ static void reset_others(struct sqlite *sqlite)
             sqlite3_reset(s);  // its error, if any, was the application's to see
 }
 
-void guest_enter(struct tx *tx, int64_t until)
+int64_t guest_enter(struct tx *tx, int64_t allowed_us)
 {
     struct sqlite *sqlite = sqlite_in(tx);
     sqlite->guest = (struct guest){
         .in = true,
-        .entered_at = world_monotonic(sqlite->db.world),
-        .until = until,
+        .allowed_us = allowed_us,
+        .until = world_monotonic(sqlite->db.world) + allowed_us,
         .statements_before = statements_of_others(sqlite),
     };
     sqlite3_progress_handler(sqlite->connection, STEPS_PER_LOOK, stop_late, sqlite);
+    return sqlite->guest.until;
 }
 
 static void show_out(struct sqlite *sqlite)
@@ -251,9 +252,8 @@ static void show_out(struct sqlite *sqlite)
 
 static bool came_late(struct sqlite *sqlite, enum pawl_code code, struct pawl_error *err)
 {
-    int64_t allowed_us = sqlite->guest.until - sqlite->guest.entered_at;
     return fail(err, code, "the transaction took longer than %lld ms: nothing was stored",
-                (long long)(allowed_us / 1000));
+                (long long)(sqlite->guest.allowed_us / 1000));
 }
 
 static bool transaction_lives(struct sqlite *sqlite, struct pawl_error *err)
