@@ -261,7 +261,7 @@ static bool end_or_begin(struct pawl_run *run, struct pawl_tx *tx, void *context
     EXPECT_REFUSED(PAWL_USAGE, pawl_commit(tx, &err));
     EXPECT_REFUSED(PAWL_USAGE,
                    pawl_enqueue(shop->pawl, &(struct pawl_job){ .job_type = "x" }, NULL, &err));
-    EXPECT(loan_here(shop->pawl));
+    EXPECT_REFUSED(PAWL_USAGE, loan_none_here(shop->pawl, &err));
     pawl_rollback(tx);
     return pay(run, tx, context);
 }
@@ -272,6 +272,7 @@ TEST(EXEC_6_a_commit_can_neither_end_its_transaction_nor_begin_another)
     shop_open(&shop, VIRTUAL, end_or_begin);
     EXPECT(strcmp(run_odd(&shop).state, "SUCCEEDED") == 0);
     EXPECT_INT(count(&shop, "payments"), 3);
-    EXPECT(!loan_here(shop.pawl));
+    struct pawl_error err = {0};
+    MUST(loan_none_here(shop.pawl, &err));
     shop_close(&shop);
 }

@@ -67,8 +67,8 @@ static void discard(struct pawl_tx *loan)
 bool pawl_begin(struct pawl *pawl, struct pawl_tx **tx, struct pawl_error *err)
 {
     *tx = NULL;
-    if (loan_here(pawl))
-        return fail(err, PAWL_USAGE, "this thread has a transaction already: use it or end it");
+    if (!loan_none_here(pawl, err))
+        return false;
     struct pawl_tx *loan = calloc(1, sizeof *loan);
     if (!loan)
         return fail(err, PAWL_NO_MEMORY, "no memory for a transaction");

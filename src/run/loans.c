@@ -210,17 +210,19 @@ void loans_dismiss(struct pawl_tx *loan, bool keep)
         free_loans(loans);
 }
 
-bool loan_here(struct pawl *pawl)
+bool loan_none_here(struct pawl *pawl, struct pawl_error *err)
 {
     if (loans_of_thread == 0)
-        return false;
+        return true;
     struct loans *loans = pawl->loans;
     bool here = false;
     pthread_mutex_lock(&loans->mutex);
     for (struct pawl_tx *loan = loans->outstanding; loan; loan = loan->next)
         here = here || pthread_equal(loan->thread, pthread_self());
     pthread_mutex_unlock(&loans->mutex);
-    return here;
+    return !here
+        || fail(err, PAWL_USAGE, "this thread has a transaction of the store: use it (pawl_tx_...) "
+                                 "or end it first");
 }
 
 // ----- with the handle
