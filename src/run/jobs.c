@@ -170,13 +170,18 @@ void pawl_free(void *text)
     free(text);
 }
 
+static int64_t longer(int64_t pause)
+{
+    return 2 * pause < WAIT_US_MAX ? 2 * pause : WAIT_US_MAX;
+}
+
 bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
                struct pawl_status *status, struct pawl_error *err)
 {
     if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
         return false;
     int64_t end = world_monotonic(pawl->world) + timeout_us;
-    for (int64_t pause = MILLISECONDS(1);; pause = 2 * pause < WAIT_US_MAX ? 2 * pause : WAIT_US_MAX) {
+    for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
         if (!pawl_get(pawl, job_id, status, err))
             return false;
         int64_t left = end - world_monotonic(pawl->world);
@@ -224,10 +229,10 @@ bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
 // A run of this process hears of it at once; others at their next tick.
 static void tell_run(struct pawl *pawl, const char *job_id)
 {
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     if (pawl->runner)
         runner_cancel(pawl->runner, job_id);
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
 }
 
 bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended, struct pawl_error *err)

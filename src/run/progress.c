@@ -64,7 +64,8 @@ void pawl_progress(struct pawl_run *run, int percent, const char *format, ...)
         vsnprintf(text, sizeof text, format, args);
     va_end(args);
     clean(text);
-    int shown = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    int shown = percent < 0 ? 0 : percent > 100 ? 100
+                                                : percent;
     if (!take(run, shown, text))
         return;
     struct progress_operation o = {

@@ -119,8 +119,8 @@ void runner_step_retried(struct pawl_run *run, struct str step, struct str why)
     pthread_mutex_lock(&r->mutex);
     r->figures.steps_retried++;
     pthread_mutex_unlock(&r->mutex);
-    journal_write(&run->pawl->journal, STEP_RETRIED, &run->subject, "step %.*s is tried again: %.*s",
-                  STR(step), STR(why));
+    journal_write(&run->pawl->journal, STEP_RETRIED, &run->subject,
+                  "step %.*s is tried again: %.*s", STR(step), STR(why));
 }
 
 void runner_cancel(struct runner *r, const char *job_id)
@@ -361,7 +361,9 @@ bool runner_open(struct pawl *pawl, struct pawl_error *err)
                                  .instance = r->instance.name,
                                  .boot_id = r->instance.boot_id };
     r->mode = RUNNER_WORKING;
+    pthread_mutex_lock(&pawl->looking);
     pawl->runner = r;
+    pthread_mutex_unlock(&pawl->looking);
     return true;
 }
 
@@ -474,8 +476,8 @@ struct pawl_figures runner_figures(struct runner *r)
     return figures;
 }
 
-// A tick that begins from now on has seen everything that is due now; after it, nothing may be under
-// way and the last claim must have come back short.
+// A tick that begins from now on has seen everything that is due now; after it, nothing may be
+// under way and the last claim must have come back short.
 bool runner_wait_idle(struct runner *r, struct pawl_error *err)
 {
     enum { TROUBLES_MAX = 3 };

@@ -40,7 +40,7 @@ struct tick {
     struct tick_progress {
         struct lease lease;
         struct progress progress;
-    } *progress;
+    } * progress;
     size_t progress_count;
     int64_t at;                // monotonic, when it was submitted
     // The answer.

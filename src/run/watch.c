@@ -54,6 +54,9 @@ static void write_off(struct runner *r, struct pawl_run *run)
         run->replaced = worker_spawn(r);
 }
 
+static const char replaced[] = "its handler ignores the deadline: another thread has its place";
+static const char smaller[] = "its handler ignores the deadline: the pool is smaller by it";
+
 // Does the first thing that is due with this run. True when there was something.
 static bool act(struct runner *r, struct pawl_run *run, int64_t now, struct note *note)
 {
@@ -68,10 +71,7 @@ static bool act(struct runner *r, struct pawl_run *run, int64_t now, struct note
     }
     if (run->overdue && now >= run->deadline + r->pawl->options.grace_us) {
         write_off(r, run);
-        *note = note_of(run, RUN_WRITTEN_OFF,
-                        run->replaced ? "its handler ignores the deadline: another thread has its "
-                                        "place"
-                                      : "its handler ignores the deadline: the pool is smaller now");
+        *note = note_of(run, RUN_WRITTEN_OFF, run->replaced ? replaced : smaller);
         return true;
     }
     if (!run->overdue && now >= run->lease_until && pawl_stopped(run) != PAWL_STOP_LEASE_LOST) {
