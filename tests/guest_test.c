@@ -304,6 +304,31 @@ TEST_EACH_DB(EXEC_6_a_reference_that_leads_nowhere_is_noticed_before_the_commit)
     MUST(tx_commit(&tx, &err));
 }
 
+TEST_EACH_DB(EXEC_6_a_call_waits_for_the_end_of_a_statement_that_writes)
+{
+    make_tables(box);
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    sqlite3_stmt *writing = NULL, *reading = NULL;
+    enter(box, &tx);
+    EXPECT_INT(sqlite3_prepare_v2(connection_of(box), "SELECT 1 UNION ALL SELECT 2", -1, &reading,
+                                  NULL),
+               SQLITE_OK);
+    EXPECT_INT(sqlite3_prepare_v2(connection_of(box),
+                                  "INSERT INTO invoices (number) VALUES ('1'), ('2') RETURNING id",
+                                  -1, &writing, NULL),
+               SQLITE_OK);
+    EXPECT_INT(sqlite3_step(reading), SQLITE_ROW);
+    EXPECT_INT(sqlite3_step(writing), SQLITE_ROW);
+    EXPECT_REFUSED(PAWL_USAGE, guest_execute(&tx, "INSERT INTO lines VALUES (1)", &err));
+    sqlite3_finalize(writing);
+    MUST(guest_execute(&tx, "INSERT INTO lines VALUES (1)", &err));
+    sqlite3_finalize(reading);
+    MUST(guest_leave(&tx, &err));
+    MUST(tx_commit(&tx, &err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM lines"), 1);
+}
+
 // ----- time
 
 // A clock that moves by itself: each look is a millisecond later.

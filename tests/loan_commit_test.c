@@ -191,6 +191,14 @@ static bool end_it(struct pawl_run *run, struct pawl_tx *tx, void *context)
     return paid;
 }
 
+static bool dawdle(struct pawl_run *run, struct pawl_tx *tx, void *context)
+{
+    struct shop *shop = context;
+    bool paid = pay(run, tx, context);
+    world_pass(&shop->pawl->virtual_world, SECONDS(1));
+    return paid;
+}
+
 static bool touch_pawls(struct pawl_run *run, struct pawl_tx *tx, void *context)
 {
     struct shop *shop = context;
@@ -207,6 +215,7 @@ TEST(EXEC_6_a_commit_that_does_wrong_harms_nobody_else)
         { leave_reference, "foreign key" },
         { refer_to_pawl, "belongs to Pawl" },
         { end_it, "ended the transaction" },
+        { dawdle, "took longer than 1000 ms" },
         { touch_pawls, "did not say why" },
     };
     for (size_t i = 0; i < countof(wrongs); i++) {

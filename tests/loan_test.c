@@ -321,7 +321,36 @@ TEST(EXEC_6_closing_the_store_takes_back_what_is_lent)
     shop_close(&shop);
 }
 
-// ----- a disk that fails
+// ----- a store that fails
+
+static void outside(struct shop *shop, const char *sql)
+{
+    sqlite3 *connection = NULL;
+    EXPECT(sqlite3_open(scratch_file(&shop->scratch, "pawl.db"), &connection) == SQLITE_OK);
+    EXPECT_INT(sqlite3_exec(connection, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(connection);
+}
+
+// The job is stored before its event, which fails: without the latter it must not be committed.
+TEST(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    outside(&shop, "CREATE TRIGGER broken BEFORE INSERT ON audit_events"
+                   " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    struct pawl_tx *tx = must_begin(&shop);
+    MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-1')", &err));
+    EXPECT_REFUSED(PAWL_STORE,
+                   pawl_tx_enqueue(tx, &(struct pawl_job){ .job_type = "ship" }, NULL, &err));
+    EXPECT_REFUSED(PAWL_STORE, pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    outside(&shop, "DROP TRIGGER broken");
+    tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    shop_close(&shop);
+}
 
 TEST(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works)
 {

@@ -373,14 +373,28 @@ static bool settle_part(struct tx *tx, bool done, struct pawl_error *err)
     struct sqlite *sqlite = sqlite_in(tx);
     if (!sqlite_still_inside(sqlite, done ? err : NULL))
         return false;
-    if (done)
-        return tx_keep(tx, err);
-    sqlite->guest.spoilt |= !tx_take_back(tx, NULL);  // the statements' own error is told
+    if (done && tx_keep(tx, err))
+        return true;
+    sqlite->guest.spoilt |= !tx_take_back(tx, NULL);  // the first error is the one to tell
     return false;
+}
+
+// A statement in the middle of its writing would keep a savepoint from being given up.
+static bool no_write_is_unfinished(struct sqlite *sqlite, struct pawl_error *err)
+{
+    if (statements_of_others(sqlite) <= sqlite->guest.statements_before)
+        return true;
+    for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(sqlite->connection, s));)
+        if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s) && !is_own(sqlite, s))
+            return fail(err, PAWL_USAGE, "a statement that writes has not come to its end: step it "
+                                         "until it is done, or reset it, before the next");
+    return true;
 }
 
 bool guest_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
+    if (!no_write_is_unfinished(sqlite_in(tx), err))
+        return false;
     guest_pause(tx);
     bool marked = tx_mark(tx, err);
     guest_resume(tx);
