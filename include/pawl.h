@@ -116,7 +116,7 @@ struct pawl_options {
     // dead process left behind (NULL: host and program, numbered when several run at once).
     const char *instance;
     int workers;           // handlers that run at once; 0: one per processor and at least 4
-    int prefetch;          // jobs leased ahead of them; 0: as many as workers; -1: none
+    int prefetch;          // jobs leased ahead of them; 0: what 50 ms of work is; -1: none
     int written_off_max;   // threads given up to handlers that ignore their deadline; 0: workers
     int64_t grace_us;      // how long after its deadline a handler is waited for; 0: 5 s
 
@@ -191,6 +191,7 @@ struct pawl_status {
     pawl_time created_at, started_at, completed_at;  // 0: not yet
 };
 
+// The job as it is on disk. Jobs of another org than the handle's are not found, here and below.
 PAWL_API PAWL_CHECKED bool pawl_get(struct pawl *pawl, const char *job_id,
                                     struct pawl_status *status, struct pawl_error *err);
 

@@ -17,6 +17,14 @@ SELECT coalesce(max(version), 0) FROM schema_migrations;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
+-- Which table refers to which: one of the application's must not refer to one of ours.
+-- name: references_all
+-- scans: the schema, after the application has changed it
+SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r --sqlite
+ WHERE m.type = 'table' --sqlite
+--postgres: SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
+;
+
 -- ===== the clock
 
 -- Every change leaves an event, so the newest event tells the latest time in the store.
@@ -190,6 +198,22 @@ DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
 -- name: ready_serial
 SELECT queue, type, rank, job, attempt FROM ready WHERE org = $1 AND serial_key = $2;
 
+-- The queues that have something for a claim, critical first. A step through `ready` for each.
+-- name: claim_queues
+-- scans: the queues that are not empty
+WITH RECURSIVE filled (queue) AS (
+  SELECT min(queue) FROM ready
+  UNION ALL
+  SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled
+   WHERE filled.queue IS NOT NULL)
+SELECT q.id FROM queues q
+ WHERE q.paused_at IS NULL
+   AND q.id IN (SELECT queue FROM filled
+                UNION
+                SELECT queue FROM executions
+                 WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1)
+ ORDER BY q.name <> 'q:critical', q.id;
+
 -- name: ready_next_type
 SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
 
@@ -292,6 +316,20 @@ UPDATE executions SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
 UPDATE executions SET lease_expires_at = $5
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
+
+-- Everything a worker holds, extended: a run that has started not past its deadline.
+-- name: execution_renew_all
+-- scans: live executions only, by their own index
+UPDATE executions SET lease_expires_at =
+       CASE WHEN status = 'IN_PROGRESS' AND deadline_at < $2 + lease_us THEN deadline_at
+            ELSE $2 + lease_us END
+ WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
+RETURNING id, id_low, attempt, leased_at, cancel_requested_at;
+
+-- name: execution_held
+-- scans: live executions only, by their own index
+SELECT id, id_low, attempt, leased_at, cancel_requested_at FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2;
 
 -- name: execution_progress
 UPDATE executions SET progress_percent = $5, progress_message = $6

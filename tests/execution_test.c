@@ -97,22 +97,44 @@ TEST_EACH_DB(EXEC_3_the_fence_is_execution_attempt_and_owner)
     EXPECT_INT(e.lease_expires_at, box->world.wall + SECONDS(30));
 }
 
-TEST_EACH_DB(EXEC_3_many_leases_are_renewed_at_once_and_each_has_its_answer)
+TEST_EACH_DB(EXEC_3_what_a_worker_holds_is_renewed_at_once_and_the_rest_is_not)
 {
     enum { COUNT = 5 };
-    struct renewal renewals[COUNT] = {0};
+    struct lease leases[COUNT];
+    struct contract brief = contract_with(box, "brief", "lifecycle");
+    brief.policy.timeout_us = SECONDS(25);
     for (int i = 0; i < COUNT; i++) {
         must_enqueue(box, "report");
-        renewals[i].lease = must_start(box, "A");
+        leases[i] = must_start(box, i == 1 ? "B" : "A");
     }
-    must_commit(box, &renewals[3].lease);
+    must_add(box, &brief);
+    struct lease bounded = must_start(box, "A");
+    must_commit(box, &leases[3]);
+    struct id asked = must_execution(box, leases[4].execution).job;
+    OK(job_cancel(tx, asked, &(struct job){0}, err));
     pass(box, SECONDS(10));
-    OK(executions_renew(tx, renewals, COUNT, err));
-    for (int i = 0; i < COUNT; i++) {
-        EXPECT_INT(renewals[i].error.code, i == 3 ? PAWL_FENCED : PAWL_OK);
-        if (i != 3)
-            EXPECT_INT(renewals[i].execution.lease_expires_at, box->world.wall + SECONDS(30));
-    }
+    struct worker a = worker_named("A");
+    struct holding *held = NULL;
+    size_t count = 0;
+    OK(executions_held(tx, &a, &held, &count, err));
+    EXPECT_INT(count, 4);
+    EXPECT_INT(must_execution(box, leases[0].execution).lease_expires_at,
+               box->world.wall + SECONDS(20));
+    OK(executions_renew(tx, &a, &held, &count, err));
+    EXPECT_INT(count, 4);
+    size_t cancelled = 0;
+    for (size_t i = 0; i < count; i++)
+        cancelled += held[i].cancel_requested && id_eq(held[i].execution, leases[4].execution);
+    EXPECT_INT(cancelled, 1);
+    EXPECT_INT(must_execution(box, leases[0].execution).lease_expires_at,
+               box->world.wall + SECONDS(30));
+    EXPECT_INT(must_execution(box, leases[1].execution).lease_expires_at,
+               box->world.wall + SECONDS(20));  // another worker's
+    EXPECT_INT(must_execution(box, bounded.execution).lease_expires_at,
+               box->world.wall + SECONDS(15));  // not past its deadline
+    pass(box, SECONDS(15));
+    OK(executions_renew(tx, &a, &held, &count, err));
+    EXPECT_INT(count, 3);  // the bounded one has ended
 }
 
 TEST_EACH_DB(EXEC_4_an_expired_lease_sends_the_job_back_by_its_policy)

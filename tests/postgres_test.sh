@@ -54,11 +54,6 @@ start() {
 
 the_schema_is_accepted() { sql <"$BUILD/schema.postgres.sql"; }
 
-migrations_table() {
-    echo 'CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL,
-          applied_at BIGINT NOT NULL)' | sql
-}
-
 every_query_is_prepared() {
     local named prepared
     named=$(grep -c '^PREPARE ' "$BUILD/queries.postgres.sql")
@@ -114,7 +109,6 @@ the_views_answer() {
 
 start
 check "the schema is accepted" the_schema_is_accepted
-check "and the table of migrations" migrations_table
 check "every named query is prepared" every_query_is_prepared
 check "no parameter is narrower than our numbers" no_parameter_is_too_narrow
 check "the guards hold" the_guards_hold

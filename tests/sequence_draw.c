@@ -317,20 +317,29 @@ static void do_progress(struct sequence *s)
     answer(s, "progress", done, ref_heartbeat(&s->model, &lease, &progress, false));
 }
 
+static bool is_held(const struct holding *held, size_t count, struct id execution)
+{
+    return count > 0 && (id_eq(held->execution, execution) || is_held(held + 1, count - 1, execution));
+}
+
+// Everything one worker holds: what the model would renew, and nothing else.
 static void do_renew(struct sequence *s)
 {
-    struct renewal renewals[3];
-    some_lease(s);
-    for (size_t i = 0; i < countof(renewals); i++)
-        renewals[i].lease = s->given_count ? s->given[pick(s, s->given_count)].lease
-                                           : (struct lease){ { 1, 1 }, 1, s->workers[0] };
-    bool done = executions_renew(&s->tx, renewals, countof(renewals), &s->err);
-    answer(s, "renew", done, PAWL_OK);
-    for (size_t i = 0; i < countof(renewals); i++) {
-        s->err = renewals[i].error;
-        answer(s, "  one", renewals[i].error.code == PAWL_OK,
-               ref_heartbeat(&s->model, &renewals[i].lease, NULL, true));
+    struct worker w = some_lease(s).worker;
+    struct holding *held = NULL;
+    size_t count = 0, expected = 0;
+    answer(s, "renew", executions_renew(&s->tx, &w, &held, &count, &s->err), PAWL_OK);
+    for (size_t i = 0; i < s->given_count; i++) {
+        const struct lease *l = &s->given[i].lease;
+        if (!str_eq(l->worker.worker_id, w.worker_id) || !str_eq(l->worker.boot_id, w.boot_id))
+            continue;
+        bool renewed = ref_heartbeat(&s->model, l, NULL, true) == PAWL_OK;
+        expected += renewed;
+        if (renewed != is_held(held, count, l->execution))
+            differ(s, "renew: another set of leases");
     }
+    if (expected < count)
+        differ(s, "renew: more than was given");
 }
 
 static void do_step(struct sequence *s)
@@ -580,15 +589,11 @@ void operate(struct sequence *s)
     size_t total = 0;
     for (size_t i = 0; i < countof(operations); i++)
         total += operations[i].weight;
-    size_t drawn = pick(s, total);
-    size_t chosen = 0;
+    size_t drawn = pick(s, total), chosen = 0;
     for (; drawn >= operations[chosen].weight; chosen++)
         drawn -= operations[chosen].weight;
     s->code = PAWL_OK;
     s->focus = SIZE_MAX;
     s->operations++;
-    if (s->operations <= 3)
-        do_enqueue(s);
-    else
-        operations[chosen].act(s);
+    (s->operations <= 3 ? do_enqueue : operations[chosen].act)(s);
 }

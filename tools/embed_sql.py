@@ -62,6 +62,21 @@ def c_text(text):
     return "\n        ".join(lines)
 
 
+def names_of(paths):
+    """(name, kind) of what the migrations make and do not drop again, as SQLite has it."""
+    found = {}
+    for path in paths:
+        text = dialect(path.read_text(), SQLITE)
+        for verb, kind, name in re.findall(
+                r"\b(CREATE|DROP)\s+(?:UNIQUE\s+)?(TABLE|INDEX|TRIGGER|VIEW)\s+"
+                r"(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(\w+)", text):
+            if verb == "CREATE":
+                found[name] = kind.lower()
+            else:
+                found.pop(name)
+    return sorted(found.items())
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--output-dir", type=pathlib.Path, required=True)
@@ -87,7 +102,9 @@ def main():
         version, name = path.stem.split("_", 1)
         text = c_text(dialect(path.read_text(), SQLITE))
         source += [f"    {{ {int(version)}, {json.dumps(name)},", f"        {text} }},"]
-    source += ["    { 0, 0, 0 },", "};", ""]
+    source += ["    { 0, 0, 0 },", "};", "", "const struct schema_name schema_names[] = {"]
+    source += [f"    {{ {json.dumps(n)}, {json.dumps(kind)} }}," for n, kind in names_of(schema)]
+    source += ["    { 0, 0 },", "};", ""]
 
     postgres = ["-- Every named query, prepared: PostgreSQL must accept the same file."]
     for q in queries:

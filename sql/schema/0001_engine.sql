@@ -17,6 +17,14 @@
 -- A CHECK against more than two words is a chain of OR: for `IN` SQLite would build a temporary
 -- table at every row written.
 
+CREATE TABLE schema_migrations (
+  version INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+)
+STRICT --sqlite
+;
+
 CREATE TABLE store (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   secret TEXT NOT NULL,            -- hexadecimal; keys the hash of idempotency keys

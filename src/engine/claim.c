@@ -339,6 +339,50 @@ static bool take_from(struct tx *tx, struct claiming *c, struct str name, struct
     return take_finishes(tx, c, queue, err) && take_ready(tx, c, queue, err);
 }
 
+static bool filled_queues(struct tx *tx, struct keys *queues, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_CLAIM_QUEUES, err, INT(tx->now)) && rows_keys(&rows, queues, err);
+}
+
+static bool is_critical(struct tx *tx, int64_t queue, bool *critical, struct pawl_error *err)
+{
+    struct str name;
+    if (!name_text(tx, NAME_QUEUE, queue, &name, err))
+        return false;
+    *critical = str_eq(name, S("q:critical"));
+    return true;
+}
+
+// The first is the critical one if it has something. The others take turns at being next, so that a
+// long queue cannot keep a short one waiting for ever.
+static bool take_from_every_queue(struct tx *tx, struct claiming *c, struct pawl_error *err)
+{
+    struct keys queues = {0};
+    bool critical = false;
+    if (!filled_queues(tx, &queues, err))
+        return false;
+    if (queues.count > 0 && !is_critical(tx, queues.at[0], &critical, err))
+        return false;
+    size_t others = queues.count - critical;
+    for (size_t i = 0; i < queues.count && room(c) > 0; i++) {
+        bool first = critical && i == 0;
+        size_t next = first ? 0 : critical + (i - critical + c->claim->turn) % others;
+        int64_t queue = queues.at[next];
+        if (!take_finishes(tx, c, queue, err) || !take_ready(tx, c, queue, err))
+            return false;
+    }
+    return true;
+}
+
+static bool take_from_named(struct tx *tx, struct claiming *c, struct pawl_error *err)
+{
+    for (size_t i = 0; i < c->claim->queue_count && room(c) > 0; i++)
+        if (!take_from(tx, c, c->claim->queues[i], err))
+            return false;
+    return true;
+}
+
 static bool claim_check(struct tx *tx, const struct claim *claim, struct pawl_error *err)
 {
     struct problems problems = { .arena = tx->arena };
@@ -347,7 +391,7 @@ static bool claim_check(struct tx *tx, const struct claim *claim, struct pawl_er
     if (claim->worker.worker_id.n > KEY_BYTES_MAX || !text_is_key(claim->worker.worker_id))
         problem_add(&problems, "worker_id", "must be 1 to %d bytes of printable UTF-8",
                     KEY_BYTES_MAX);
-    if (claim->queue_count == 0)
+    if (claim->queue_count == 0 && !claim->every_queue)
         problem_add(&problems, "queues", "must name at least one queue");
     for (size_t i = 0; i < claim->queue_count; i++)
         if (str_eq(claim->queues[i], DEADLETTER_QUEUE))
@@ -368,9 +412,8 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
         return true;  // an org that never had a job
     if (!worker_intern(tx, c.org, &claim->worker, &c.worker, err))
         return false;
-    for (size_t i = 0; i < claim->queue_count && room(&c) > 0; i++)
-        if (!take_from(tx, &c, claim->queues[i], err))
-            return false;
+    if (!(claim->every_queue ? take_from_every_queue : take_from_named)(tx, &c, err))
+        return false;
     *claimed = c.claimed.items;
     *count = c.claimed.count;
     return true;

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/list.h"
 #include "engine/event.h"
 #include "engine/fence.h"
 #include "engine/finish.h"
@@ -124,18 +125,51 @@ bool execution_heartbeat(struct tx *tx, const struct lease *lease, const struct 
         && fence_held(tx, lease, &held, changed, err);
 }
 
-bool executions_renew(struct tx *tx, struct renewal *renewals, size_t count,
-                      struct pawl_error *err)
+static bool holdings_read(struct rows *rows, struct list *list, struct pawl_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct renewal *r = &renewals[i];
-        r->error = (struct pawl_error){0};
-        if (execution_heartbeat(tx, &r->lease, NULL, &r->execution, &r->error))
-            continue;
-        if (!pawl_code(r->error.code)->refusal)
-            return fail(err, r->error.code, "%s", r->error.message);
+    while (rows_next(rows)) {
+        struct holding *holding = list_add(list);
+        if (!holding)
+            return fail(err, PAWL_NO_MEMORY, "no memory for the leases of a worker");
+        holding->execution.high = row_int(rows);
+        holding->execution.low = row_int(rows);
+        holding->attempt = row_int(rows);
+        holding->leased_at = row_int(rows);
+        holding->cancel_requested = row_int(rows) != 0;
     }
-    return true;
+    return rows_ok(rows, err);
+}
+
+static bool holdings_ask(struct tx *tx, const struct worker *worker, enum query query,
+                         struct list *list, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    int64_t org = 0, number = 0;
+    if (!caller_org(tx, &org, err) || !worker_find(tx, org, worker, &number, err))
+        return false;
+    return number == 0  // it never held anything
+        || (sql_ask(tx, &rows, query, err, INT(number), INT(tx->now))
+            && holdings_read(&rows, list, err));
+}
+
+bool executions_renew(struct tx *tx, const struct worker *worker, struct holding **holdings,
+                      size_t *count, struct pawl_error *err)
+{
+    struct list list = list_of(tx->arena, sizeof(struct holding));
+    bool done = holdings_ask(tx, worker, Q_EXECUTION_RENEW_ALL, &list, err);
+    *holdings = list.items;
+    *count = list.count;
+    return done;
+}
+
+bool executions_held(struct tx *tx, const struct worker *worker, struct holding **holdings,
+                     size_t *count, struct pawl_error *err)
+{
+    struct list list = list_of(tx->arena, sizeof(struct holding));
+    bool done = holdings_ask(tx, worker, Q_EXECUTION_HELD, &list, err);
+    *holdings = list.items;
+    *count = list.count;
+    return done;
 }
 
 static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason reason,

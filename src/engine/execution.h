@@ -25,8 +25,10 @@ struct subject execution_subject(const struct execution *execution);  // of its 
 
 struct claim {
     struct worker worker;
-    const struct str *queues;     // in this order: an earlier queue is emptied first
+    const struct str *queues;     // in this order: an earlier queue is emptied first ...
     size_t queue_count;
+    bool every_queue;             // ... or all there are: critical first, the others in turns
+    uint64_t turn;                // which of the others is first this time
     const struct str *job_types;  // none: all
     size_t job_type_count;
     size_t limit;
@@ -71,14 +73,20 @@ CHECKED bool execution_heartbeat(struct tx *tx, const struct lease *lease,
                                  const struct progress *progress, struct execution *execution,
                                  struct pawl_error *err);
 
-// Many heartbeats in one transaction; each has its own answer. False only when the store failed.
-struct renewal {
-    struct lease lease;
-    struct execution execution;
-    struct pawl_error error;  // PAWL_OK when it was renewed
+// Extends everything a worker holds, in one statement, and answers what that is: a lease it thought
+// it had and that is not among them is lost.
+struct holding {
+    struct id execution;
+    int64_t attempt;
+    pawl_time leased_at;
+    bool cancel_requested;
 };
-CHECKED bool executions_renew(struct tx *tx, struct renewal *renewals, size_t count,
-                              struct pawl_error *err);
+CHECKED bool executions_renew(struct tx *tx, const struct worker *worker,
+                              struct holding **holdings, size_t *count, struct pawl_error *err);
+
+// The same without extending.
+CHECKED bool executions_held(struct tx *tx, const struct worker *worker,
+                             struct holding **holdings, size_t *count, struct pawl_error *err);
 
 CHECKED bool execution_progress(struct tx *tx, const struct lease *lease,
                                 const struct progress *progress, struct execution *execution,

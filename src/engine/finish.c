@@ -28,6 +28,7 @@ static bool give_back(struct tx *tx, const struct lease *lease, struct held *hel
     int64_t changed = 0;
     e->finish_at = at;
     e->lease_expires_at = tx->now;
+    tx->news = tx->news || at <= tx->now;
     return sql_run_counting(tx, Q_EXECUTION_FINISH_GIVE_BACK, &changed, err, INT(e->id.high),
                             INT(e->attempt), INT(e->worker), INT(tx->now), INT(at),
                             INT(e->finish_failures))
@@ -72,6 +73,7 @@ bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
     if (!next_try(tx, e, e->finish_failures, &at, err))
         return false;
     e->finish_failures++;
+    tx->news = tx->news || at <= tx->now;
     return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
                    INT(e->finish_failures))
         && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,

@@ -32,9 +32,13 @@ struct pipeline {
     struct queue waiting;
     bool closing;
     struct pipeline_figures figures;
+    pipeline_more more;
+    void *more_self;
 
-    struct db *db;  // the writer's; NULL after it had to be given up
+    struct db *db;    // the writer's; NULL after it had to be given up
+    bool was_closed;  // since it was first opened
     struct arena arena;
+    bool in_round;  // by hand, the caller's thread is the writer's while a round lasts
 };
 
 static void count(struct pipeline *p, int64_t *figure)
@@ -116,15 +120,24 @@ static void set_error_of_done(struct queue *group, const struct pawl_error *erro
 
 // ----- the store, and a commit in doubt
 
+// While it was closed nobody listened, and a commit in doubt did not come to ring: it is done now.
 static bool store_open(struct pipeline *p, struct pawl_error *err)
 {
-    return p->db || db_open(&p->db, &p->options.db, err);
+    if (p->db)
+        return true;
+    if (!db_open(&p->db, &p->options.db, err))
+        return false;
+    if (p->was_closed)
+        db_ring(p->db);
+    p->was_closed = false;
+    return true;
 }
 
 static void store_close(struct pipeline *p)
 {
     db_close(p->db);
     p->db = NULL;
+    p->was_closed = true;
 }
 
 // The newest audit event there is.
@@ -209,9 +222,20 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     return GROUP_ANSWERED;
 }
 
+// What somebody wants to add to the group before it is committed.
+static struct operation *ask_for_more(struct pipeline *p, bool news)
+{
+    pthread_mutex_lock(&p->mutex);
+    pipeline_more more = p->more;
+    void *self = p->more_self;
+    pthread_mutex_unlock(&p->mutex);
+    return more ? more(self, news) : NULL;
+}
+
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
 // stays in `rest`.
-static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group)
+static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
+                                bool with_more)
 {
     struct pawl_error error = {0};
     struct witness before;
@@ -230,6 +254,12 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         if (!attempt(&tx, operation))
             return GROUP_SPOILT;
     } while (rest->first && world_monotonic(p->world) < end);
+    struct operation *more = with_more ? ask_for_more(p, tx.news) : NULL;
+    if (more) {
+        queue_add(group, more);
+        if (!attempt(&tx, more))
+            return GROUP_SPOILT;
+    }
     return group_commit(p, &tx, group, &before);
 }
 
@@ -243,7 +273,7 @@ static void run_alone(struct pipeline *p, struct operation *operation)
         queue_init(&rest);
         queue_init(&group);
         queue_add(&rest, operation);
-        if (group_run(p, &rest, &group) == GROUP_ANSWERED)
+        if (group_run(p, &rest, &group, false) == GROUP_ANSWERED)
             return;
         last = operation->error;
         if (last.code != PAWL_OK)
@@ -302,12 +332,14 @@ size_t pipeline_round(struct pipeline *p)
     if (!rest.first)
         return 0;
     size_t alone = 0;
-    if (group_run(p, &rest, &group) == GROUP_SPOILT) {
+    p->in_round = true;
+    if (group_run(p, &rest, &group, true) == GROUP_SPOILT) {
         alone = group.count;
         run_each_alone(p, &group);
     }
     size_t answered = group.count;
     arena_reset(&p->arena);
+    p->in_round = false;
     count_round(p, &rest, answered, alone);
     for (struct operation *o; (o = queue_take(&group));)
         o->answered(o);  // the operation is its owner's again
@@ -370,8 +402,25 @@ static void wake(struct operation *self)
     sem_post(&((struct waiter *)self)->answered);
 }
 
+// By hand nobody else writes: this thread does.
+static bool answered(struct pipeline *p, struct waiter *waiter)
+{
+    if (!p->options.by_hand)
+        return sem_wait(&waiter->answered) == 0;  // or a signal came in between
+    pipeline_round(p);
+    return sem_trywait(&waiter->answered) == 0;
+}
+
+static bool is_writer(const struct pipeline *p)
+{
+    return p->options.by_hand ? p->in_round : pthread_equal(pthread_self(), p->writer);
+}
+
 bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error *err)
 {
+    if (is_writer(p))
+        return fail(err, PAWL_USAGE, "this thread is writing to the store just now: use the "
+                                     "transaction it was given");
     struct waiter waiter = {
         .operation = { .run = run_asked,
                        .answered = wake,
@@ -381,7 +430,7 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     };
     sem_init(&waiter.answered, 0, 0);
     bool submitted = pipeline_submit(p, &waiter.operation, err);
-    while (submitted && sem_wait(&waiter.answered) != 0) {}  // a signal came in between
+    while (submitted && !answered(p, &waiter)) {}
     sem_destroy(&waiter.answered);
     if (!submitted)
         return false;
@@ -390,6 +439,14 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
         return true;
     *err = asked->error;
     return false;
+}
+
+void pipeline_set_more(struct pipeline *p, pipeline_more more, void *self)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->more = more;
+    p->more_self = self;
+    pthread_mutex_unlock(&p->mutex);
 }
 
 struct pipeline_figures pipeline_figures(struct pipeline *p)

@@ -42,9 +42,17 @@ void pipeline_close(struct pipeline *pipeline);
 CHECKED bool pipeline_submit(struct pipeline *pipeline, struct operation *operation,
                              struct pawl_error *err);
 
-// Hands an operation over and waits for its answer. Not for the writer's own thread.
+// Hands an operation over and waits for its answer. PAWL_USAGE on the writer's own thread, which
+// cannot wait for itself.
 CHECKED bool pipeline_do(struct pipeline *pipeline, struct operation *operation,
                          struct pawl_error *err);
+
+// Lets somebody add to each group, in its transaction, what follows from it: a claim that takes
+// what was just enqueued starts it one fsync earlier. `more` is asked on the writer's thread before
+// each commit, `news` says whether something became ready in it, and NULL adds nothing. It must not
+// wait for the pipeline. Pass NULL to end it.
+typedef struct operation *(*pipeline_more)(void *self, bool news);
+void pipeline_set_more(struct pipeline *pipeline, pipeline_more more, void *self);
 
 // One round of the writer: takes a group, commits it, answers it. Says how many it answered; 0
 // means that nothing waited.

@@ -4,24 +4,20 @@
 #include <assert.h>
 
 #include "base/list.h"
+#include "store/bell.h"
 #include "store/driver.h"
+#include "store/lock_file.h"
 #include "store/names.h"
-
-// SQLite would take these two for a store in memory, which is gone with the process.
-static bool names_a_file(struct str url)
-{
-    return str_starts(url, S("sqlite:")) && !str_eq(url, S("sqlite:"))
-        && !str_eq(url, S("sqlite::memory:"));
-}
 
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
     *db = NULL;
-    if (!names_a_file(options->url))
+    if (!url_names_file(options->url))
         return fail(err, PAWL_USAGE, "store %.*s: this build knows stores of the form sqlite:FILE",
                     STR(options->url));
     if (!sqlite_open(db, options, err))
         return false;
+    (*db)->bell = options->bell;
     (*db)->names = names_new();
     if ((*db)->names && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
@@ -63,6 +59,13 @@ uint64_t db_random(struct db *db)
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);
+}
+
+void db_ring(struct db *db)
+{
+    if (db->bell)
+        bell_ring(db->bell);
+    db->driver->ring(db);
 }
 
 void db_forget(struct db *db)
@@ -123,6 +126,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return false;
     }
     tx->open = false;
+    if (tx->news)
+        db_ring(tx->db);
     return true;
 }
 
@@ -144,19 +149,19 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "SAVEPOINT part", err);
+    return tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "RELEASE pawl_part", err);
 }
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
     if (tx->interned)
         names_forget(tx->db->names);
-    return tx->db->driver->execute(tx->db, "ROLLBACK TO part; RELEASE part", err);
+    return tx->db->driver->execute(tx->db, "ROLLBACK TO pawl_part; RELEASE pawl_part", err);
 }
 
 bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct value *values,

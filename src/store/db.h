@@ -9,6 +9,7 @@
 #include "base/world.h"
 #include "store/query.h"
 
+struct bell;
 struct caller;
 struct db;
 
@@ -20,7 +21,10 @@ struct db_options {
     bool any_version;           // take its schema as it is: for looking at schema_version only
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
+    bool shared;                // other threads may look in: see db_hold
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
+    bool listen;                // commits of other processes ring the bells of this one; see bell.h
+    struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -34,6 +38,9 @@ int64_t db_wal_bytes(const struct db *db);
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
 // short, or held back by a reader, is left for another time.
 bool db_checkpoint(struct db *db);
+
+// Rings, as a commit with news does: in this process and in all others that listen.
+void db_ring(struct db *db);
 
 // Forgets the rows it remembers because they never change: the next look-up reads the store.
 void db_forget(struct db *db);
@@ -52,6 +59,7 @@ struct tx {
     int64_t last_id[2];           // newest job and execution; see id_make
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
+    bool news;                    // made something that a claim may take now: its commit rings
 };
 
 enum tx_mode { TX_READ, TX_WRITE };
@@ -61,8 +69,9 @@ enum tx_mode { TX_READ, TX_WRITE };
 CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
                       struct pawl_error *err);
 
-// On true everything is on disk. On false nothing is, except with PAWL_IN_DOUBT: the outcome is
-// unknown, the connection refuses all further work and must be opened again to look.
+// On true everything is on disk, and if there is news, whoever waits for it has been rung. On false
+// nothing is, except with PAWL_IN_DOUBT: the outcome is unknown, the connection refuses all further
+// work and must be opened again to look.
 CHECKED bool tx_commit(struct tx *tx, struct pawl_error *err);
 void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx)
 
@@ -139,6 +148,6 @@ CHECKED bool rows_keys(struct rows *rows, struct keys *keys, struct pawl_error *
 // The one number of an answer; 0 when there is no row.
 CHECKED bool rows_number(struct rows *rows, int64_t *number, struct pawl_error *err);
 
-// SQL of the application's own, inside the transaction, which it cannot begin or end; and of
-// migrations.
+// The text of migrations, and of tests: it may change everything inside the transaction, but not
+// begin or end it. For the application's SQL see guest.h.
 CHECKED bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err);

@@ -5,53 +5,18 @@
 // writer and a checkpoint never overlap. The log is kept and reused; it is copied back when it has
 // CHECKPOINT_FRAMES pages, and writing stops at `wal_bytes_max` if a foreign reader pins it.
 #include <assert.h>
-#include <errno.h>
-#include <linux/magic.h>
-#include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
-#include "store/driver.h"
-#include "store/lock.h"
+#include "store/bell.h"
+#include "store/sqlite.h"
 
 enum {
     PAGE_BYTES = 4096,
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
     READERS_WAIT_MS = 1000,
-    ARGUMENTS_MAX = 40,
-    APPLICATION_ID = 0x5061776c,  // "Pawl"
 };
-
-struct statement {
-    sqlite3_stmt *handle;
-    sqlite3 *connection;
-    int index[ARGUMENTS_MAX];  // where SQLite put $1, $2, …
-    bool busy;
-};
-
-struct sqlite {
-    struct db db;
-    sqlite3 *connection;
-    struct lock lock;
-    bool writing;  // holds the lock
-    bool read_only;
-    bool application;  // SQL of the application's own is being prepared
-    bool checkpoint_by_hand;
-    int frames;  // in the log after the last commit
-    int64_t wal_bytes_max;
-    char *path;
-    struct statement statements[QUERIES];
-};
-
-static struct sqlite *of(struct db *db)
-{
-    return (struct sqlite *)db;
-}
 
 static enum pawl_code code_of(int result)
 {
@@ -69,7 +34,7 @@ static enum pawl_code code_of(int result)
     return PAWL_STORE;
 }
 
-static bool failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
+bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
 {
     int result = sqlite3_extended_errcode(sqlite->connection);
     if (code_of(result) == PAWL_BUSY)  // not one of us: we wait for each other at the file lock
@@ -80,9 +45,7 @@ static bool failed(struct sqlite *sqlite, const char *what, struct pawl_error *e
                 sqlite3_errmsg(sqlite->connection));
 }
 
-// A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
-// after it would then be committed one by one, and could not be taken back.
-static bool still_inside(struct sqlite *sqlite, struct pawl_error *err)
+bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err)
 {
     if (!sqlite->writing || !sqlite3_get_autocommit(sqlite->connection))
         return true;
@@ -90,32 +53,14 @@ static bool still_inside(struct sqlite *sqlite, struct pawl_error *err)
                 sqlite->path);
 }
 
-static bool execute(struct db *db, const char *sql, struct pawl_error *err)
+bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err)
 {
-    struct sqlite *sqlite = of(db);
-    if (!still_inside(sqlite, err))
+    struct sqlite *sqlite = sqlite_of(db);
+    if (!sqlite_still_inside(sqlite, err))
         return false;
     if (sqlite3_exec(sqlite->connection, sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
-    return failed(sqlite, "statement refused", err);
-}
-
-// Asked for each part of a statement when it is prepared. Its parameters are dictated by SQLite.
-static int authorize(void *self, int action, const char *a, const char *b, const char *c,
-                     const char *d)
-{
-    (void)a, (void)b, (void)c, (void)d;
-    bool ends_it = action == SQLITE_TRANSACTION && ((struct sqlite *)self)->application;
-    return ends_it ? SQLITE_DENY : SQLITE_OK;
-}
-
-// The application's SQL may do what it likes inside the transaction, but not begin or end one.
-static bool execute_application(struct db *db, const char *sql, struct pawl_error *err)
-{
-    of(db)->application = true;
-    bool done = execute(db, sql, err);
-    of(db)->application = false;
-    return done && still_inside(of(db), err);
+    return sqlite_failed(sqlite, "statement refused", err);
 }
 
 // Copies the log back into the file. The caller holds the lock. Done is done: what could not be
@@ -141,6 +86,12 @@ static int remember_frames(void *self, sqlite3 *connection, const char *name, in
     return SQLITE_OK;
 }
 
+void sqlite_watch_log(struct sqlite *sqlite)
+{
+    sqlite3_wal_hook(sqlite->connection, remember_frames, sqlite);
+    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+}
+
 static int64_t wal_bytes(const struct db *db)
 {
     return (int64_t)((const struct sqlite *)db)->frames * FRAME_BYTES;
@@ -153,12 +104,17 @@ static bool log_is_long(const struct sqlite *sqlite)
 
 static bool checkpoint_between(struct db *db)
 {
-    struct sqlite *sqlite = of(db);
+    struct sqlite *sqlite = sqlite_of(db);
     if (!log_is_long(sqlite) || !lock_take(&sqlite->lock, NULL))
         return false;
     bool done = checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
     lock_give(&sqlite->lock);
     return done;
+}
+
+static void ring(struct db *db)
+{
+    bell_ring_others(sqlite_of(db)->lock.fd);
 }
 
 // A log that is all copied starts over only when nobody reads from it any more. Readers that
@@ -186,14 +142,14 @@ static bool log_has_room(struct sqlite *sqlite, struct pawl_error *err)
 
 static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
 {
-    struct sqlite *sqlite = of(db);
+    struct sqlite *sqlite = sqlite_of(db);
     if (mode == TX_READ)
-        return execute(db, "BEGIN", err);
+        return sqlite_execute(db, "BEGIN", err);
     if (sqlite->read_only)
         return fail(err, PAWL_STORE, "%s was opened for reading only", sqlite->path);
     if (!lock_take(&sqlite->lock, err))
         return false;
-    if (log_has_room(sqlite, err) && execute(db, "BEGIN IMMEDIATE", err)) {
+    if (log_has_room(sqlite, err) && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
         sqlite->writing = true;
         return true;
     }
@@ -208,28 +164,35 @@ static void give_lock(struct sqlite *sqlite)
     sqlite->writing = false;
 }
 
-// A disk that is full, or a lock that was not had, leaves the transaction uncommitted; after any
-// other error the commit may or may not have reached the disk, and only reopening can tell.
+// A disk that is full, a lock that was not had, or a foreign key of the application's that leads
+// nowhere leaves the transaction uncommitted; after any other error the commit may or may not have
+// reached the disk, and only reopening can tell.
 static bool commit(struct db *db, struct pawl_error *err)
 {
-    struct sqlite *sqlite = of(db);
+    struct sqlite *sqlite = sqlite_of(db);
+    sqlite->committing = true;
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
+    sqlite->committing = false;
     if (result == SQLITE_OK) {
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
         return true;
     }
+    if ((result & 0xff) == SQLITE_CONSTRAINT)
+        return fail(err, PAWL_CONFLICT, "%s: commit refused: %s", sqlite->path,
+                    sqlite3_errmsg(sqlite->connection));
     enum pawl_code code = code_of(result);
     if (code == PAWL_DISK_FULL || code == PAWL_BUSY || !sqlite->writing)
-        return failed(sqlite, "commit refused", err);
+        return sqlite_failed(sqlite, "commit refused", err);
     return fail(err, PAWL_IN_DOUBT, "%s: the outcome of a commit is unknown: %s", sqlite->path,
                 sqlite3_errmsg(sqlite->connection));
 }
 
 static void rollback(struct db *db)
 {
-    struct sqlite *sqlite = of(db);
+    struct sqlite *sqlite = sqlite_of(db);
+    sqlite->guest.in = false;  // a guest may not roll back, and is one no longer
     if (!sqlite3_get_autocommit(sqlite->connection))
         sqlite3_exec(sqlite->connection, "ROLLBACK", NULL, NULL, NULL);
     give_lock(sqlite);
@@ -244,7 +207,8 @@ static bool prepare(struct sqlite *sqlite, enum query query, struct pawl_error *
     if (sqlite3_prepare_v3(sqlite->connection, queries[query].sqlite, -1,
                            SQLITE_PREPARE_PERSISTENT, &statement->handle, NULL)
         != SQLITE_OK)
-        return failed(sqlite, queries[query].name, err);
+        return sqlite_failed(sqlite, queries[query].name, err);
+    sqlite->prepared++;
     statement->connection = sqlite->connection;
     for (int i = 0; i < queries[query].arguments; i++) {
         char name[] = { '$', (char)('0' + (i + 1) / 10), (char)('0' + (i + 1) % 10), 0 };
@@ -272,14 +236,14 @@ static int bind(struct statement *statement, int index, const struct value *valu
 static bool start(struct db *db, enum query query, const struct value *values, size_t count,
                   void **result, struct pawl_error *err)
 {
-    struct sqlite *sqlite = of(db);
-    if (!still_inside(sqlite, err) || !prepare(sqlite, query, err))
+    struct sqlite *sqlite = sqlite_of(db);
+    if (!sqlite_still_inside(sqlite, err) || !prepare(sqlite, query, err))
         return false;
     struct statement *statement = &sqlite->statements[query];
     assert(!statement->busy);  // a statement inside its own loop would lose its place
     for (size_t i = 0; i < count; i++)
         if (statement->index[i] && bind(statement, statement->index[i], &values[i]) != SQLITE_OK)
-            return failed(sqlite, queries[query].name, err);
+            return sqlite_failed(sqlite, queries[query].name, err);
     statement->busy = true;
     *result = statement;
     return true;
@@ -292,7 +256,7 @@ static bool next(struct db *db, void *cursor, bool *row, struct pawl_error *err)
     *row = result == SQLITE_ROW;
     if (result == SQLITE_ROW || result == SQLITE_DONE)
         return true;
-    return failed(of(db), queries[statement - of(db)->statements].name, err);
+    return sqlite_failed(sqlite_of(db), queries[statement - sqlite_of(db)->statements].name, err);
 }
 
 static void finish(void *cursor)
@@ -304,7 +268,7 @@ static void finish(void *cursor)
 
 static int64_t changed(struct db *db)
 {
-    return sqlite3_changes64(of(db)->connection);
+    return sqlite3_changes64(sqlite_of(db)->connection);
 }
 
 static int64_t column_int(void *cursor, int column)
@@ -337,25 +301,27 @@ static void checkpoint_at_close(struct sqlite *sqlite)
 
 static void close_all(struct db *db)
 {
-    struct sqlite *sqlite = of(db);
+    struct sqlite *sqlite = sqlite_of(db);
     for (size_t i = 0; i < countof(sqlite->statements); i++)
         sqlite3_finalize(sqlite->statements[i].handle);
     if (sqlite->connection) {
         rollback(db);
         checkpoint_at_close(sqlite);
+        sqlite_unguard(sqlite);
     }
-    sqlite3_close(sqlite->connection);
+    // A statement that a guest has not finalized keeps what is left of the connection.
+    sqlite3_close_v2(sqlite->connection);
     lock_close(&sqlite->lock);
     free(sqlite->path);
     free(sqlite);
 }
 
-static const struct db_driver driver = {
+const struct db_driver sqlite_driver = {
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
-    .execute = execute,
-    .execute_application = execute_application,
+    .execute = sqlite_execute,
+    .execute_application = sqlite_execute_application,
     .start = start,
     .next = next,
     .finish = finish,
@@ -365,193 +331,6 @@ static const struct db_driver driver = {
     .column_null = column_null,
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
+    .ring = ring,
     .close = close_all,
 };
-
-// File locks and shared memory do not work reliably over a network.
-static bool on_this_machine(const char *path, struct pawl_error *err)
-{
-    static const struct {
-        unsigned long magic;
-        const char *name;
-    } remote[] = {
-        { NFS_SUPER_MAGIC, "NFS" },      { SMB_SUPER_MAGIC, "SMB" }, { CIFS_SUPER_MAGIC, "CIFS" },
-        { SMB2_SUPER_MAGIC, "SMB2" },    { V9FS_MAGIC, "9P" },       { CEPH_SUPER_MAGIC, "Ceph" },
-        { AFS_SUPER_MAGIC, "AFS" },
-    };
-    struct statfs about;
-    if (statfs(path, &about) != 0)
-        return true;
-    for (size_t i = 0; i < countof(remote); i++)
-        if ((unsigned long)about.f_type == remote[i].magic)
-            return fail(err, PAWL_STORE, "%s is on a network file system (%s), where SQLite loses "
-                                         "data: use a local disk, or PostgreSQL",
-                        path, remote[i].name);
-    return true;
-}
-
-static bool pragma_int(struct sqlite *sqlite, const char *sql, int64_t *value,
-                       struct pawl_error *err)
-{
-    sqlite3_stmt *handle = NULL;
-    bool ok = sqlite3_prepare_v2(sqlite->connection, sql, -1, &handle, NULL) == SQLITE_OK
-        && sqlite3_step(handle) == SQLITE_ROW;
-    if (ok)
-        *value = sqlite3_column_int64(handle, 0);
-    else if (sqlite3_errcode(sqlite->connection) == SQLITE_NOTADB)
-        ok = fail(err, PAWL_STORE, "%s is not a Pawl store: it is no SQLite file", sqlite->path);
-    else
-        ok = failed(sqlite, "cannot read it", err);
-    sqlite3_finalize(handle);
-    return ok;
-}
-
-// A file of another program is refused before anything is written to it.
-static bool is_ours(struct sqlite *sqlite, struct pawl_error *err)
-{
-    int64_t application = 0, tables = 0;
-    if (!pragma_int(sqlite, "PRAGMA application_id", &application, err)
-        || !pragma_int(sqlite, "SELECT count(*) FROM sqlite_schema", &tables, err))
-        return false;
-    if (application == APPLICATION_ID)
-        return true;
-    if (application == 0 && tables == 0)
-        return sqlite->read_only || execute(&sqlite->db, "PRAGMA application_id=1348564844", err);
-    return fail(err, PAWL_STORE, "%s is an SQLite file of another program, not a Pawl store",
-                sqlite->path);
-}
-
-static bool is_write_ahead(struct sqlite *sqlite, struct pawl_error *err)
-{
-    int64_t wal = 0;
-    return pragma_int(sqlite, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'",
-                      &wal, err)
-        && (wal || fail(err, PAWL_STORE, "%s cannot have a write-ahead log here", sqlite->path));
-}
-
-static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
-{
-    sqlite3_extended_result_codes(sqlite->connection, 1);
-    sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
-    // A checkpoint at closing would run outside the lock.
-    sqlite3_db_config(sqlite->connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (!is_ours(sqlite, err))
-        return false;
-    if (sqlite->read_only)
-        return execute(&sqlite->db, "PRAGMA query_only=ON; PRAGMA mmap_size=0", err);
-    if (!execute(&sqlite->db,
-                 "PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                 "PRAGMA foreign_keys=ON;"
-                 "PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF; PRAGMA mmap_size=0;"
-                 "PRAGMA cache_size=-16384; PRAGMA journal_size_limit=67108864;"
-                 "PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=OFF;"
-                 "PRAGMA recursive_triggers=ON",
-                 err)
-        || !is_write_ahead(sqlite, err))
-        return false;
-    sqlite3_wal_hook(sqlite->connection, remember_frames, sqlite);
-    sqlite3_set_authorizer(sqlite->connection, authorize, sqlite);
-    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);  // and so learns how long the log is
-    return true;
-}
-
-static bool is_there(const struct sqlite *sqlite, struct pawl_error *err)
-{
-    return access(sqlite->path, F_OK) == 0
-        || fail(err, PAWL_NOT_FOUND,
-                "there is no store at %s: create one with `pawl migrate` or by enqueueing the "
-                "first job",
-                sqlite->path);
-}
-
-static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
-{
-    int flags = sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    if (!sqlite->read_only && !must_exist)
-        flags |= SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags | SQLITE_OPEN_NOMUTEX, NULL)
-        != SQLITE_OK)
-        return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
-                    sqlite3_errmsg(sqlite->connection));
-    return on_this_machine(sqlite->path, err);
-}
-
-// The file itself, whatever links lead to it: the lock file must be the same by every name. A file
-// that is yet to be made is named by its directory.
-static char *resolved(const char *path)
-{
-    char *whole = realpath(path, NULL);
-    if (whole)
-        return whole;
-    const char *slash = strrchr(path, '/');
-    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *real = directory ? realpath(directory, NULL) : NULL;
-    char *joined = NULL;
-    if (real && asprintf(&joined, "%s/%s", real, slash ? slash + 1 : path) < 0)
-        joined = NULL;
-    free(directory);
-    free(real);
-    return joined;
-}
-
-static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
-{
-    struct stat about;
-    if (stat(sqlite->path, &about) == 0 && !S_ISREG(about.st_mode))
-        return fail(err, PAWL_STORE, "%s is not a regular file: a store is one", sqlite->path);
-    if (lstat(sqlite->path, &about) == 0 && S_ISLNK(about.st_mode)
-        && stat(sqlite->path, &about) != 0)
-        return fail(err, PAWL_STORE, "%s is a link to a file that is not there", sqlite->path);
-    char *path = resolved(sqlite->path);
-    if (!path)
-        return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path, strerrordesc_np(errno));
-    free(sqlite->path);
-    sqlite->path = path;
-    return true;
-}
-
-// Looks before it locks: a store that is not there leaves no lock file.
-static bool open_locked(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
-{
-    if ((must_exist || sqlite->read_only) && !is_there(sqlite, err))
-        return false;
-    if (!resolve(sqlite, err))
-        return false;
-    if (sqlite->read_only)
-        return open_file(sqlite, true, err) && set_up(sqlite, err);
-    char *path = sqlite3_mprintf("%s-lock", sqlite->path);
-    bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
-    sqlite3_free(path);
-    if (!locked)
-        return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err);
-    lock_give(&sqlite->lock);
-    return opened;
-}
-
-bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err)
-{
-    // Takes a global lock out of every allocation; refused, harmlessly, once SQLite is in use.
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    struct sqlite *sqlite = calloc(1, sizeof *sqlite);
-    char *path = strndup(options->url.s + S("sqlite:").n, options->url.n - S("sqlite:").n);
-    if (!sqlite || !path) {
-        free(sqlite);
-        free(path);
-        return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    }
-    const struct world *world = options->world ? options->world : world_real();
-    int64_t busy_us = options->busy_us ? options->busy_us : SECONDS(10);
-    sqlite->db = (struct db){ .driver = &driver, .world = world };
-    sqlite->lock = (struct lock){ .fd = -1, .world = world, .wait_us_max = busy_us };
-    sqlite->read_only = options->read_only;
-    sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
-    sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;
-    sqlite->path = path;
-    if (!open_locked(sqlite, options->must_exist, err)) {
-        close_all(&sqlite->db);
-        return false;
-    }
-    *db = &sqlite->db;
-    return true;
-}

@@ -19,6 +19,7 @@ struct db_driver {
     bool (*column_null)(void *statement, int column);
     int64_t (*wal_bytes)(const struct db *db);
     bool (*checkpoint)(struct db *db);
+    void (*ring)(struct db *db);  // other processes
     void (*close)(struct db *db);
 };
 
@@ -31,6 +32,7 @@ struct db {
     size_t dice_left;         // ... and how many are not used yet
     bool has_schema;
     bool broken;  // a commit is in doubt: only closing is left
+    struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
 };
 

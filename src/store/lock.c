@@ -1,7 +1,4 @@
-// Two bytes of one file, locked by the kernel: byte 0 is the turnstile, byte 1 the lock itself.
-//
-// These are open file description locks: they belong to this open file, not to the process, so
-// other code that opens and closes the same file cannot drop them by accident.
+// Two bytes of the lock file, locked by the kernel: the turnstile, and the lock itself.
 #include "store/lock.h"
 
 #include <assert.h>
@@ -10,18 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TURNSTILE, LOCK };
-
-static bool try_byte(int fd, off_t byte, short type)
-{
-    struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
-    return fcntl(fd, F_OFD_SETLK, &range) == 0;
-}
+#include "store/lock_file.h"
 
 // Tries at once, then ever more slowly, up to once a millisecond.
 static bool take_byte(struct lock *lock, off_t byte, int64_t deadline, struct pawl_error *err)
 {
-    for (int64_t pause_us = 20; !try_byte(lock->fd, byte, F_WRLCK); pause_us *= 2) {
+    for (int64_t pause_us = 20; !lock_byte(lock->fd, byte, F_WRLCK); pause_us *= 2) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             return fail(err, PAWL_STORE, "cannot lock the store: %s", strerrordesc_np(errno));
         if (world_monotonic(lock->world) >= deadline)
@@ -37,11 +28,7 @@ static bool take_byte(struct lock *lock, off_t byte, int64_t deadline, struct pa
 
 bool lock_open(struct lock *lock, const char *path, struct pawl_error *err)
 {
-    lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock->fd < 0)
-        return fail(err, PAWL_STORE, "cannot open the lock file %s: %s", path,
-                    strerrordesc_np(errno));
-    return true;
+    return lock_file_open(path, &lock->fd, err);
 }
 
 void lock_close(struct lock *lock)
@@ -54,16 +41,16 @@ void lock_close(struct lock *lock)
 bool lock_take(struct lock *lock, struct pawl_error *err)
 {
     int64_t deadline = world_monotonic(lock->world) + lock->wait_us_max;
-    if (!take_byte(lock, TURNSTILE, deadline, err))
+    if (!take_byte(lock, LOCK_TURNSTILE, deadline, err))
         return false;
-    bool taken = take_byte(lock, LOCK, deadline, err);
-    bool opened = try_byte(lock->fd, TURNSTILE, F_UNLCK);
+    bool taken = take_byte(lock, LOCK_WRITER, deadline, err);
+    bool opened = lock_byte(lock->fd, LOCK_TURNSTILE, F_UNLCK);
     assert(opened);
     return taken;
 }
 
 void lock_give(struct lock *lock)
 {
-    bool given = try_byte(lock->fd, LOCK, F_UNLCK);
+    bool given = lock_byte(lock->fd, LOCK_WRITER, F_UNLCK);
     assert(given);
 }

@@ -47,11 +47,6 @@ static bool make_secret(struct tx *tx, struct pawl_error *err)
 
 static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
 {
-    if (version == 0
-        && !tx_execute(tx, "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY,"
-                           " name TEXT NOT NULL, applied_at INTEGER NOT NULL)",
-                       err))
-        return false;
     for (const struct migration_row *row = migrations; row->version; row++)
         if (row->version > version
             && !(tx_execute(tx, row->sqlite, err)

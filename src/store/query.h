@@ -18,5 +18,11 @@ struct migration_row {
     const char *sqlite;
 };
 
+struct schema_name {
+    const char *name;
+    const char *kind;  // `table`, `index`, `trigger` or `view`
+};
+
 extern const struct query_row queries[QUERIES];
 extern const struct migration_row migrations[];  // ends with version 0
+extern const struct schema_name schema_names[];  // all that migrations make; ends with NULL

@@ -1,0 +1,300 @@
+// Claims: how many jobs to take, when, and handing them to workers.
+//
+// A worker that has nothing to do is given a job that is started in the claim itself. Beyond that,
+// jobs are leased ahead, as much as the pool will get to within AHEAD_US by what handlers took of
+// late: quick handlers never wait for the disk, and slow ones leave jobs to other processes.
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/runner.h"
+
+enum { AHEAD_MAX = 256 };
+
+#define AHEAD_US MILLISECONDS(50)
+#define START_AHEAD_US MILLISECONDS(100)
+
+// ----- how many
+
+static size_t depth(const struct runner *r)
+{
+    const struct pawl_options *options = &r->pawl->options;
+    if (options->prefetch != 0)
+        return options->prefetch > 0 ? (size_t)options->prefetch : 0;
+    int64_t depth = options->workers * AHEAD_US / (r->handler_us > 0 ? r->handler_us : 1);
+    return depth < AHEAD_MAX ? (size_t)depth : AHEAD_MAX;
+}
+
+// Sets what the batch should bring. What is leased ahead is topped up when half of it is gone.
+static size_t plan(const struct runner *r, struct batch *b)
+{
+    size_t waiting = r->prefetched, deep = r->has_threads ? depth(r) : 0;
+    size_t ahead = waiting > r->idle ? waiting - r->idle : 0;
+    b->start = r->idle > waiting ? r->idle - waiting : 0;
+    b->ahead = ahead <= deep / 2 ? deep - ahead : 0;
+    b->start_ahead = r->handler_us <= START_AHEAD_US;
+    if (b->start > CLAIM_MAX)
+        b->start = CLAIM_MAX;
+    if (b->ahead > CLAIM_MAX - b->start)
+        b->ahead = CLAIM_MAX - b->start;
+    return b->start + b->ahead;
+}
+
+// ----- the claim itself
+
+static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
+                       struct pawl_error *err)
+{
+    const struct runner *r = b->runner;
+    const struct registry *registry = &r->pawl->registry;
+    struct claimed *claimed = NULL;
+    size_t count = 0;
+    struct claim claim = {
+        .worker = r->worker,
+        .every_queue = true,
+        .turn = b->turn,
+        .job_types = registry->types,
+        .job_type_count = registry->handler_count,
+        .limit = limit,
+        .start = start,
+    };
+    if (limit == 0)
+        return true;
+    if (!execution_claim(tx, &claim, &claimed, &count, err))
+        return false;
+    struct claimed *all = arena_new(tx->arena, struct claimed, b->count + count);
+    if (!all)
+        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
+    if (b->count > 0)
+        memcpy(all, b->claimed, b->count * sizeof *all);
+    if (count > 0)
+        memcpy(all + b->count, claimed, count * sizeof *all);
+    b->claimed = all;
+    b->count += count;
+    return true;
+}
+
+static bool claim_write(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct batch *b = (struct batch *)self;
+    arena_reset(&b->arena);  // an earlier try may have left something
+    b->count = 0;
+    b->at = world_monotonic(b->runner->world);
+    if (b->start_ahead)
+        return claim_some(tx, b, b->start + b->ahead, true, err);
+    return claim_some(tx, b, b->start, true, err)
+        && (b->count < b->start || claim_some(tx, b, b->ahead, false, err));
+}
+
+static void keep_batch(struct runner *r, struct batch *b)
+{
+    if (r->spare_batch) {
+        arena_end(&b->arena);
+        free(b);
+        return;
+    }
+    arena_reset(&b->arena);
+    r->spare_batch = b;
+}
+
+static void claim_answered(struct operation *self)
+{
+    struct batch *b = (struct batch *)self;
+    struct runner *r = b->runner;
+    pthread_mutex_lock(&r->mutex);
+    bool failed = self->error.code != PAWL_OK;
+    r->claiming = false;
+    r->maybe_more = failed || b->count == b->start + b->ahead || r->news != b->news;
+    if (failed)
+        note_trouble(r, &self->error);
+    if (failed || b->count == 0) {
+        keep_batch(r, b);
+    } else {
+        b->next = NULL;
+        *r->batches_end = b;
+        r->batches_end = &b->next;
+        r->prefetched += b->count;
+        for (size_t i = 0; i < b->count && i < r->idle; i++)
+            pthread_cond_signal(&r->work);
+    }
+    pthread_cond_broadcast(&r->quiet);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+// ----- when
+
+static struct batch *new_batch(struct runner *r)
+{
+    struct batch *b = r->spare_batch ? r->spare_batch : calloc(1, sizeof *b);
+    r->spare_batch = NULL;
+    return b;
+}
+
+// With the mutex held: a batch that is to be claimed now, or NULL.
+static struct batch *begin(struct runner *r)
+{
+    struct batch planned = {0};
+    if (r->mode != RUNNER_WORKING || r->claiming || !r->maybe_more || plan(r, &planned) == 0)
+        return NULL;
+    struct batch *b = new_batch(r);
+    if (!b)
+        return NULL;
+    struct arena arena = b->arena;
+    *b = planned;
+    b->arena = arena;
+    b->runner = r;
+    b->turn = r->turn++;
+    b->news = r->news;
+    b->operation = (struct operation){ .run = claim_write,
+                                       .answered = claim_answered,
+                                       .arena = &b->arena };
+    r->claiming = true;
+    return b;
+}
+
+struct operation *claims_more(void *self, bool news)
+{
+    struct runner *r = self;
+    pthread_mutex_lock(&r->mutex);
+    r->news += news;
+    r->maybe_more = r->maybe_more || news;
+    struct batch *b = begin(r);
+    pthread_mutex_unlock(&r->mutex);
+    return b ? &b->operation : NULL;
+}
+
+void claims_go_on(struct runner *r)
+{
+    struct batch *b = begin(r);
+    if (!b)
+        return;
+    struct pawl_error err;
+    pthread_mutex_unlock(&r->mutex);
+    bool submitted = pipeline_submit(r->pawl->pipeline, &b->operation, &err);
+    pthread_mutex_lock(&r->mutex);
+    if (submitted)
+        return;
+    r->claiming = false;  // the next tick tries again
+    keep_batch(r, b);
+}
+
+bool claims_pending(const struct runner *r)
+{
+    return r->claiming || r->batches;
+}
+
+// ----- handing out
+
+static struct pawl_run *new_run(struct runner *r)
+{
+    struct pawl_run *run = r->spare_runs;
+    if (!run)
+        return calloc(1, sizeof *run);
+    r->spare_runs = run->next;
+    r->spare_run_count--;
+    struct arena arena = run->arena;
+    *run = (struct pawl_run){ .arena = arena };
+    return run;
+}
+
+static void drop_first(struct runner *r)
+{
+    struct batch *b = r->batches;
+    r->batches = b->next;
+    if (!r->batches)
+        r->batches_end = &r->batches;
+    keep_batch(r, b);
+}
+
+static void link_run(struct runner *r, struct pawl_run *run)
+{
+    run->next = r->runs;
+    run->previous = NULL;
+    if (r->runs)
+        r->runs->previous = run;
+    r->runs = run;
+}
+
+// Fills a run from the batch. A type without a handler cannot have been claimed.
+static bool fill(struct runner *r, const struct batch *b, const struct claimed *claimed,
+                 struct pawl_run *run)
+{
+    run->runner = r;
+    run->pawl = r->pawl;
+    run->handler = registry_handler(&r->pawl->registry, claimed->job.contract.job_type);
+    run->counts_from = b->at;
+    run->lease_until = b->at + claimed->execution.lease_us;
+    run->deadline = INT64_MAX;  // until its handler begins
+    return run_fill(run, claimed, &r->worker);
+}
+
+struct pawl_run *claims_take(struct runner *r)
+{
+    struct batch *b = r->batches;
+    if (!b)
+        return NULL;
+    struct pawl_run *run = new_run(r);
+    if (!run)
+        return NULL;
+    bool filled = fill(r, b, &b->claimed[b->taken++], run);
+    r->prefetched--;
+    if (b->taken == b->count)
+        drop_first(r);
+    if (filled) {
+        link_run(r, run);
+        return run;
+    }
+    arena_end(&run->arena);
+    free(run);
+    return NULL;
+}
+
+// ----- giving back
+
+struct giving {
+    struct operation operation;
+    const struct runner *runner;
+    const struct batch *batch;
+};
+
+static bool give_back(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    const struct giving *g = (const struct giving *)self;
+    for (size_t i = g->batch->taken; i < g->batch->count; i++) {
+        struct lease lease = lease_of(&g->batch->claimed[i].execution, &g->runner->worker);
+        struct execution e;
+        struct pawl_error why = {0};
+        if (!execution_release(tx, &lease, &e, &why) && !pawl_code(why.code)->refusal)
+            return fail(err, why.code, "%s", why.message);
+    }
+    return true;
+}
+
+static void release_batch(struct runner *r, struct batch *b)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct giving giving = { .operation = { .run = give_back, .arena = &arena },
+                             .runner = r,
+                             .batch = b };
+    struct pawl_error err;
+    size_t count = b->count - b->taken;
+    pthread_mutex_unlock(&r->mutex);
+    bool done = pipeline_do(r->pawl->pipeline, &giving.operation, &err);
+    pthread_mutex_lock(&r->mutex);
+    if (done)
+        r->figures.released += (int64_t)count;
+    else
+        note_trouble(r, &err);  // the leases run out by themselves
+}
+
+void claims_give_back(struct runner *r)
+{
+    while (r->batches) {
+        struct batch *b = r->batches;
+        r->batches = b->next;
+        if (!r->batches)
+            r->batches_end = &r->batches;
+        r->prefetched -= b->count - b->taken;
+        release_batch(r, b);
+        keep_batch(r, b);
+    }
+}

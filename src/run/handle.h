@@ -1,0 +1,36 @@
+// What `struct pawl` is made of. The parts are opened by pawl.c and used by the files of this
+// folder; nothing here is public.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "run/journal.h"
+#include "run/pipeline.h"
+#include "run/registry.h"
+
+struct loans;
+struct runner;
+
+struct pawl {
+    _Atomic int users;            // see handle_keep
+    struct pawl_options options;  // defaults filled in; texts live in `arena`
+    struct arena arena;           // lives as long as the handle
+    struct virtual_world virtual_world;
+    const struct world *world;
+    struct caller caller;         // in whose name; each request gets its own request_id
+    struct journal journal;
+    struct registry registry;
+    struct pipeline *pipeline;    // the writer
+
+    pthread_mutex_t reading;      // guards the reader
+    struct db *reader;            // NULL until it is needed
+
+    pthread_mutex_t starting;     // one start, drain or stop at a time; guards `runner`
+    struct runner *runner;        // NULL until pawl_start, or until a test runs jobs by hand
+    struct pawl_figures figures;  // of the last runner
+    struct loans *loans;
+};
+
+// The handle is used by the program and by handlers that never returned; the last one frees it.
+void handle_keep(struct pawl *pawl);
+void handle_release(struct pawl *pawl);

@@ -1,0 +1,262 @@
+// Jobs: enqueue, look, wait, cancel, retry. Each change is one operation of the pipeline; looking
+// has a connection of its own, which never holds up the writer.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/job.h"
+#include "run/request.h"
+#include "run/runner.h"
+
+#define WAIT_US_MAX MILLISECONDS(50)  // between two looks at a job somebody waits for
+
+// ----- enqueueing
+
+struct enqueueing {
+    struct operation operation;
+    const struct contract *contracts;
+    size_t count;
+    struct pawl_ticket *tickets;  // NULL: nobody asks
+};
+
+static bool write_job(struct tx *tx, struct enqueueing *e, size_t i, struct pawl_error *err)
+{
+    struct job job;
+    bool known = false;
+    struct pawl_error why = {0};
+    if (!job_enqueue(tx, &e->contracts[i], &job, &known, &why))
+        return e->count == 1 ? fail(err, why.code, "%s", why.message)
+                             : fail(err, why.code, "jobs[%zu]: %s", i, why.message);
+    if (e->tickets) {
+        e->tickets[i].deduplicated = known;
+        id_format(job.id, e->tickets[i].job_id);
+    }
+    return true;
+}
+
+// More than one is all or nothing: what was written before a refusal is taken back.
+static bool write_jobs(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct enqueueing *e = (struct enqueueing *)self;
+    struct pawl_error why = {0};
+    if (e->count == 1)
+        return write_job(tx, e, 0, err);
+    if (!tx_mark(tx, err))
+        return false;
+    for (size_t i = 0; i < e->count; i++)
+        if (!write_job(tx, e, i, &why))
+            return tx_take_back(tx, err) && fail(err, why.code, "%s", why.message);
+    return tx_keep(tx, err);
+}
+
+static bool read_jobs(struct pawl *pawl, const struct pawl_job *jobs, size_t count,
+                      struct arena *arena, struct contract **contracts, struct pawl_error *err)
+{
+    struct problems problems = { .arena = arena };
+    *contracts = arena_new(arena, struct contract, count);
+    if (!*contracts)
+        return fail(err, PAWL_NO_MEMORY, "no memory to enqueue %zu jobs", count);
+    bool fine = true;
+    for (size_t i = 0; i < count; i++) {
+        const char *prefix = count == 1 ? "" : str_format(arena, "jobs[%zu].", i).s;
+        fine &= request_contract(pawl, &jobs[i], prefix, &(*contracts)[i], &problems);
+    }
+    if (arena->failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory to enqueue %zu jobs", count);
+    return fine || problems_none(&problems, err);
+}
+
+bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t count,
+                      struct pawl_ticket *tickets, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct contract *contracts = NULL;
+    if (count == 0)
+        return true;
+    if (!read_jobs(pawl, jobs, count, &arena, &contracts, err))
+        return false;
+    struct enqueueing e = {
+        .operation = { .run = write_jobs, .arena = &arena, .caller = &pawl->caller },
+        .contracts = contracts,
+        .count = count,
+        .tickets = tickets,
+    };
+    return pipeline_do(pawl->pipeline, &e.operation, err);
+}
+
+bool pawl_enqueue(struct pawl *pawl, const struct pawl_job *job, struct pawl_ticket *ticket,
+                  struct pawl_error *err)
+{
+    return pawl_enqueue_all(pawl, job, 1, ticket, err);
+}
+
+// ----- looking
+
+// With `reading` held.
+static bool reader_open(struct pawl *pawl, struct pawl_error *err)
+{
+    struct db_options options = { .url = str_of(pawl->options.store),
+                                  .world = pawl->world,
+                                  .read_only = true };
+    return pawl->reader || db_open(&pawl->reader, &options, err);
+}
+
+static bool look(struct pawl *pawl, struct id id, struct arena *arena, struct job *job,
+                 struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    if (!reader_open(pawl, err) || !tx_begin(pawl->reader, TX_READ, arena, &tx, err))
+        return false;
+    tx.caller = &pawl->caller;
+    return job_load(&tx, id, job, err);
+}
+
+static bool read_job(struct pawl *pawl, const char *job_id, struct arena *arena, struct job *job,
+                     struct pawl_error *err)
+{
+    struct id id;
+    if (!request_id(job_id, &id, err))
+        return false;
+    pthread_mutex_lock(&pawl->reading);
+    bool found = look(pawl, id, arena, job, err);
+    pthread_mutex_unlock(&pawl->reading);
+    return found && (!arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to read a job"));
+}
+
+static void fill_status(const struct job *job, struct pawl_status *status)
+{
+    struct str message = job->last_error.n ? job->last_error : job->progress_message;
+    *status = (struct pawl_status){
+        .state = job_state_name(job->state),
+        .phase = job_phase_name(job->phase),
+        .failure_type = failure_type_name(job->failure_type),
+        .ended = job_state_final(job->state),
+        .attempt = (int)job->attempt,
+        .percent = (int)job->progress_percent,
+        .created_at = job->created_at,
+        .started_at = job->started_at,
+        .completed_at = job->completed_at,
+    };
+    id_format(job->id, status->job_id);
+    snprintf(status->message, sizeof status->message, "%.*s", STR(message));
+}
+
+bool pawl_get(struct pawl *pawl, const char *job_id, struct pawl_status *status,
+              struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct job job;
+    if (!read_job(pawl, job_id, &arena, &job, err))
+        return false;
+    fill_status(&job, status);
+    return true;
+}
+
+bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct job job;
+    *json = NULL;
+    if (!read_job(pawl, job_id, &arena, &job, err))
+        return false;
+    SCOPED(json) json_t *object = job_json(&arena, &job);
+    *json = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    return *json || fail(err, PAWL_NO_MEMORY, "no memory for a job as JSON");
+}
+
+void pawl_free(void *text)
+{
+    free(text);
+}
+
+static int64_t longer(int64_t pause)
+{
+    return 2 * pause < WAIT_US_MAX ? 2 * pause : WAIT_US_MAX;
+}
+
+bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
+               struct pawl_status *status, struct pawl_error *err)
+{
+    if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
+        return false;
+    int64_t end = world_monotonic(pawl->world) + timeout_us;
+    for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
+        if (!pawl_get(pawl, job_id, status, err))
+            return false;
+        int64_t left = end - world_monotonic(pawl->world);
+        if (status->ended || left <= 0)
+            return true;
+        if (!pawl->options.virtual_time)
+            world_sleep(pawl->world, left < pause ? left : pause);
+        else if (!pawl_advance(pawl, left, err))
+            return false;
+    }
+}
+
+// ----- changing
+
+struct changing {
+    struct operation operation;
+    struct id id;
+    bool (*change)(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+    struct job job;
+};
+
+static bool write_change(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct changing *c = (struct changing *)self;
+    return c->change(tx, c->id, &c->job, err);
+}
+
+static bool change(struct pawl *pawl, const char *job_id, struct changing *c, struct arena *arena,
+                   struct pawl_error *err)
+{
+    c->operation = (struct operation){ .run = write_change,
+                                       .arena = arena,
+                                       .caller = &pawl->caller };
+    return request_id(job_id, &c->id, err) && pipeline_do(pawl->pipeline, &c->operation, err);
+}
+
+bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct changing c = { .change = job_submit };
+    return change(pawl, job_id, &c, &arena, err);
+}
+
+// A run of this process hears of it at once; others at their next tick.
+static void tell_run(struct pawl *pawl, const char *job_id)
+{
+    pthread_mutex_lock(&pawl->starting);
+    if (pawl->runner)
+        runner_cancel(pawl->runner, job_id);
+    pthread_mutex_unlock(&pawl->starting);
+}
+
+bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct changing c = { .change = job_cancel };
+    if (!change(pawl, job_id, &c, &arena, err))
+        return false;
+    bool is_over = job_state_final(c.job.state);
+    if (ended)
+        *ended = is_over;
+    if (!is_over)
+        tell_run(pawl, job_id);
+    return true;
+}
+
+bool pawl_retry(struct pawl *pawl, const char *job_id, struct pawl_ticket *ticket,
+                struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct changing c = { .change = job_retry };
+    if (!change(pawl, job_id, &c, &arena, err))
+        return false;
+    if (ticket) {
+        *ticket = (struct pawl_ticket){0};
+        id_format(c.job.id, ticket->job_id);
+    }
+    return true;
+}

@@ -1,0 +1,93 @@
+// One execution of a job in this process: from the moment a worker takes it until its end is on
+// disk.
+//
+// The worker's thread owns it while the handler runs, the pipeline while its end is written. What
+// other threads may look at meanwhile is atomic or guarded by the runner's mutex, and said so.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "engine/execution.h"
+#include "run/journal.h"
+#include "run/pipeline.h"
+
+// What is written about a run when its handler has answered.
+enum run_end {
+    RUN_END_COMMIT,   // the effect; done with it, unless a commit phase follows
+    RUN_END_DONE,     // the commit phase is done
+    RUN_END_FAIL,
+    RUN_END_RELEASE,
+    RUN_END_NOTHING,  // the lease is over: somebody else has it by now
+};
+
+struct pawl_run {
+    struct pawl *pawl;
+    struct runner *runner;
+    const struct pawl_handler *handler;
+    struct arena arena;              // all texts of the run; emptied when it is used again
+    struct journal_subject subject;  // job_id, job_type, ... as texts that end in NUL
+    const char *payload, *traceparent, *key;
+    struct contract contract;        // what follow-ups inherit: org, project, correlation
+    struct lease lease;
+    int64_t timeout_us, lease_us, step_attempts;
+    pawl_time leased_at;             // by the store's clock
+    bool finishing;                  // only the commit phase is left
+    bool started;                    // IN_PROGRESS in the store
+    int64_t began;                   // monotonic, when the handler began
+
+    // What the handler said.
+    struct str result;
+    bool failed;
+    enum error_class class;
+    struct str message;
+    int64_t retry_after_us;
+    struct list follow_ups;   // of struct contract
+    struct list annotations;  // of struct str
+    bool in_step;
+    struct str step_result;
+
+    struct str commit_spoilt;  // why its commit ended the transaction it was in: see loan_commit.c
+
+    // What becomes of it.
+    enum run_end end;
+    bool committed;
+    enum pawl_code ended_with;  // the store's answer
+    struct operation operation;
+
+    _Atomic int stop;         // enum pawl_stop, set by the runner, read by the handler
+    _Atomic bool written_off; // its handler is not waited for any more: every call is refused
+
+    // Guarded by the runner's mutex.
+    struct pawl_run *next, *previous;
+    int64_t counts_from;  // monotonic; when its time began to count
+    int64_t deadline;     // monotonic; a handler that runs past it is told, then written off
+    int64_t lease_until;  // monotonic; when the lease is over unless it is renewed
+    bool ending;          // the handler has answered, the store has not
+    bool unwritten;       // the store failed when its end was to be written: tried again
+    bool overdue;
+    bool replaced;        // another thread took the place of the one its handler does not leave
+    int64_t progress_next;  // monotonic; not before this is progress written again
+    bool progress_waits;
+    int64_t percent;
+    char progress[PROGRESS_BYTES_MAX + 1];
+};
+
+// Fills a run from what was claimed. False when there is no memory; the lease then runs out.
+CHECKED bool run_fill(struct pawl_run *run, const struct claimed *claimed,
+                      const struct worker *worker);
+
+// Says why the run fails, unless that was said before: the first reason is the reason.
+void run_failed(struct pawl_run *run, enum error_class class, const char *format, ...)
+    PRINTF(3, 4);
+
+// Does everything a worker does with a run, on the calling thread, and hands its end over: the run
+// is somebody else's then. True when the thread has to leave, see runner_ending.
+CHECKED bool run_perform(struct pawl_run *run);
+
+// Hands the end over, or once more after the store had failed.
+void run_submit_end(struct pawl_run *run);
+
+// One operation in the name of the run, waiting for the answer. PAWL_FENCED when the run may not
+// write any more: written off, or the store is being closed.
+CHECKED bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error *err);

@@ -1,0 +1,167 @@
+// The runner: takes jobs of the types that have handlers and runs them in a pool of threads.
+//
+// One thread, the dispatcher, watches the clock: each second (the tick) or when something comes due
+// it has the store swept, leases renewed and the instance kept alive, and it tells handlers that
+// should stop. Claims ride along with whatever is committed (pipeline_set_more), so that a job is
+// taken in the transaction that enqueued it; the dispatcher claims by itself only after a bell from
+// elsewhere. Workers take what was claimed and hand the end of each run over without waiting.
+//
+// With `virtual_time` there are no threads: runner_run_until_idle does all of it, in a fixed order.
+#pragma once
+
+#include "run/boot.h"
+#include "run/handle.h"
+#include "run/run.h"
+#include "store/bell.h"
+#include "store/hold.h"
+
+// Leases that were claimed together and wait for a worker.
+struct batch {
+    struct operation operation;
+    struct runner *runner;
+    struct arena arena;
+    struct claimed *claimed;
+    size_t count, taken;
+    size_t start, ahead;  // how many to start at once, and to lease ahead
+    bool start_ahead;     // those too are started: it will not be long
+    int64_t at;           // monotonic, when it was claimed
+    uint64_t news;        // what was known when it was claimed
+    uint64_t turn;
+    struct batch *next;
+};
+
+// What is done once a second, in one transaction.
+struct tick {
+    struct operation operation;
+    struct runner *runner;
+    struct arena arena;
+    bool renew;                // extend the leases, not only look at them
+    bool alive;                // say that the instance lives
+    struct tick_progress {
+        struct lease lease;
+        struct progress progress;
+    } * progress;
+    size_t progress_count;
+    int64_t at;                // monotonic, when it was submitted
+    // The answer.
+    pawl_time now;
+    struct swept swept;
+    struct holding *holdings;
+    size_t holding_count;
+};
+
+enum runner_mode { RUNNER_STOPPED, RUNNER_WORKING, RUNNER_DRAINING };
+
+struct runner {
+    struct pawl *pawl;
+    const struct world *world;
+    struct instance instance;
+    struct worker worker;
+    struct hold hold;
+    struct bell *bell;  // NULL in virtual time
+    pthread_t dispatcher;
+    bool has_threads, has_dispatcher;
+
+    pthread_mutex_t mutex;    // guards everything below
+    pthread_cond_t work;      // for workers: something to take, or time to leave
+    pthread_cond_t quiet;     // for whoever waits for runs to end, for a tick, or for a stop
+    enum runner_mode mode;
+    bool closing;             // the dispatcher and the workers leave
+    bool closed;              // the store is gone: only handlers that never returned are left
+    struct batch *batches, **batches_end, *spare_batch;
+    size_t prefetched;        // in all batches, not taken
+    struct pawl_run *runs;    // taken and not ended
+    struct pawl_run *ended;   // on disk, to be logged and used again
+    struct pawl_run *spare_runs;
+    size_t spare_run_count;
+    size_t idle, threads, running;
+    size_t burying;           // workers that log ended runs just now
+    size_t calls;             // of handlers that wait for the store
+    bool claiming;            // a claim is on its way
+    bool maybe_more;          // a claim may find something
+    uint64_t news;            // counts what might be claimed
+    uint64_t turn;
+    int64_t handler_us;       // how long handlers take, on average of late
+    struct tick tick;
+    bool ticking, tick_answered;
+    struct pawl_error trouble;  // of the last claim or tick that failed ...
+    bool trouble_is_new;        // ... which was not logged yet
+    uint64_t troubles;
+    int64_t tick_next, renew_next, alive_next;  // monotonic
+    uint64_t ticks;
+    struct pawl_figures figures;
+};
+
+// Makes the runner: takes the instance's name and recovers what a dead process left.
+CHECKED bool runner_open(struct pawl *pawl, struct pawl_error *err);
+CHECKED bool runner_start_threads(struct runner *runner, struct pawl_error *err);
+void runner_resume(struct runner *runner);
+CHECKED bool runner_drain(struct runner *runner, int64_t wait_us, struct pawl_error *err);
+void runner_stop(struct runner *runner, int64_t wait_us);
+
+// After runner_stop: ends the threads and gives the instance's name back. Handlers that never
+// returned keep the runner and the handle until the last of them does.
+void runner_close(struct runner *runner);
+void runner_free(struct runner *runner);
+void runner_free_last(struct runner *runner);  // ... by that last one
+
+// Works by hand until nothing is left to do, or waits until the threads have.
+CHECKED bool runner_run_until_idle(struct runner *runner, struct pawl_error *err);
+// By hand: time goes by, and what comes due happens. Within a handler only the clock moves.
+CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct pawl_error *err);
+CHECKED bool runner_wait_idle(struct runner *runner, struct pawl_error *err);
+void runner_cancel(struct runner *runner, const char *job_id);
+struct pawl_figures runner_figures(struct runner *runner);
+
+// ----- claims (claims.c)
+
+// A claim to add to the group that is about to be committed, or NULL. Parameters as pipeline_more.
+struct operation *claims_more(void *runner, bool news);
+
+// With the mutex held: claims if somebody could work and there may be something. Gives it up in
+// between.
+void claims_go_on(struct runner *runner);
+
+// With the mutex held: the next run, NULL when there is none or no memory for it.
+struct pawl_run *claims_take(struct runner *runner);
+
+// With the mutex held: gives back what was claimed and not taken. Gives the mutex up in between.
+void claims_give_back(struct runner *runner);
+
+// With the mutex held: a claim in progress or leases that wait.
+bool claims_pending(const struct runner *runner);
+
+// ----- workers (workers.c)
+
+void *worker_main(void *runner);
+CHECKED bool worker_spawn(struct runner *runner);  // with the mutex held
+
+// With the mutex held: logs runs whose end is on disk and keeps them for the next. Gives it up in
+// between.
+void workers_bury(struct runner *runner);
+
+// ----- ticks (ticks.c)
+
+void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
+void tick_finish(struct runner *runner);  // with the mutex held, after its answer
+void tick_give_back(struct runner *runner, const struct lease *lease);  // without waiting
+void note_trouble(struct runner *runner, const struct pawl_error *err);  // with the mutex held
+void watch_runs(struct runner *runner);   // with the mutex held: deadlines and leases by the clock
+int64_t watch_next(const struct runner *runner);  // monotonic, when that should happen again
+
+// ----- for runs
+
+// A call that uses the store. False when the run may not any more. Ends with runner_leave.
+CHECKED bool runner_enter(struct pawl_run *run);
+void runner_leave(struct pawl_run *run);
+
+void runner_began(struct pawl_run *run);   // its handler begins: from here its time counts
+void runner_stop_run(struct pawl_run *run, enum pawl_stop why);
+void runner_step_retried(struct pawl_run *run, struct str step, struct str why);
+
+// Its handler has answered. True when another thread has its place by now: this one has to leave.
+bool runner_ending(struct pawl_run *run);
+void runner_ended(struct pawl_run *run);   // the store has answered
+
+// Waits until the run should stop. False when that happened before the time was over.
+bool runner_pause(struct pawl_run *run, int64_t microseconds);

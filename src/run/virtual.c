@@ -1,0 +1,87 @@
+// The runner without threads, for tests in virtual time: the same ticks, claims and runs, one after
+// another on the calling thread.
+#include "run/runner.h"
+
+static void rounds(struct runner *r)
+{
+    while (pipeline_round(r->pawl->pipeline) > 0) {}
+}
+
+static void tick(struct runner *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    tick_submit(r);
+    pthread_mutex_unlock(&r->mutex);
+    rounds(r);
+    pthread_mutex_lock(&r->mutex);
+    if (r->tick_answered)
+        tick_finish(r);
+    watch_runs(r);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+static struct pawl_run *claim_one(struct runner *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    r->maybe_more = true;
+    r->idle = 1;
+    claims_go_on(r);
+    pthread_mutex_unlock(&r->mutex);
+    rounds(r);
+    pthread_mutex_lock(&r->mutex);
+    r->idle = 0;
+    struct pawl_run *run = claims_take(r);
+    r->running += run != NULL;
+    pthread_mutex_unlock(&r->mutex);
+    return run;
+}
+
+static bool run_one(struct runner *r)
+{
+    struct pawl_run *run = claim_one(r);
+    if (run)
+        (void)!run_perform(run);  // there is no thread that could be replaced
+    rounds(r);
+    pthread_mutex_lock(&r->mutex);
+    workers_bury(r);
+    pthread_mutex_unlock(&r->mutex);
+    return run != NULL;
+}
+
+bool runner_run_until_idle(struct runner *r, struct pawl_error *err)
+{
+    uint64_t troubles = r->troubles;
+    do {
+        tick(r);
+        if (r->troubles != troubles)
+            return fail(err, r->trouble.code, "%s", r->trouble.message);
+    } while (run_one(r) || r->tick.swept.more);
+    return true;
+}
+
+// How long until something happens by itself, at most `limit`.
+static int64_t next_event(const struct runner *r, int64_t limit)
+{
+    int64_t next = limit, now = world_monotonic(r->world);
+    if (r->tick.swept.next && r->tick.swept.next - r->tick.now < next)
+        next = r->tick.swept.next - r->tick.now;
+    if (r->runs && r->renew_next - now < next)
+        next = r->renew_next - now;
+    return next > 0 ? next : 1;
+}
+
+bool runner_advance(struct runner *r, int64_t microseconds, struct pawl_error *err)
+{
+    bool inside = r->running > 0;
+    int64_t end = world_monotonic(r->world) + microseconds;
+    if (!inside && !runner_run_until_idle(r, err))
+        return false;
+    for (int64_t left = microseconds; left > 0; left = end - world_monotonic(r->world)) {
+        world_pass(&r->pawl->virtual_world, next_event(r, left));
+        if (inside)
+            tick(r);
+        else if (!runner_run_until_idle(r, err))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,36 @@
+// The bell: work has become ready, here or in another process: look now, not at the next tick.
+//
+// A commit that made work ready rings (db.h). In this process it writes to an eventfd. Across
+// processes it writes one byte of the lock file, which inotify reports to whoever watches that
+// file, and only when somebody says that it listens, by a shared lock on another byte: with no
+// listener a commit costs one look more. A listener that dies is none any more.
+//
+// A ring is a hint: it says "look", not what there is. It may come for nothing, and it may be lost
+// (no inotify left, the lock file removed), so whoever waits also looks once in a while. Listen
+// first, then look, then wait: what comes in between is waiting. In virtual time nobody waits here.
+#pragma once
+
+#include "base/error.h"
+
+struct bell;
+
+// Makes the lock file of the store when it is not there. Without inotify the bell still hears its
+// own process.
+CHECKED bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err);
+void bell_close(struct bell *bell);  // NULL is fine
+bool bell_hears_others(const struct bell *bell);
+
+// Waits until it is rung (true, and all rings so far are answered) or the time is over. A negative
+// time is no limit; zero only looks. For one thread at a time.
+bool bell_wait(struct bell *bell, int64_t timeout_us);
+
+// From any thread of this process.
+void bell_ring(struct bell *bell);
+
+// ----- for drivers, on the descriptor of the lock file that they have open
+
+// Others ring from now on, until the descriptor is closed.
+CHECKED bool bell_listen(int lock_fd, struct pawl_error *err);
+
+// Rings in all processes that listen by another descriptor than this one.
+void bell_ring_others(int lock_fd);

@@ -1,0 +1,31 @@
+// A hold on an instance's name: of all processes on a store one at a time has it.
+//
+// The kernel gives it back when the process dies, so whoever takes a name knows that the process
+// which had it before is dead, at once, without waiting for its liveness to run out (RUN-5). Only
+// the fence of each lease (execution.h) decides what a process may write: where a hold is lost, by
+// removing the lock file or closing its descriptor, a second process of the name takes the runs
+// over and the first one's calls are refused.
+//
+// After fork() the child has the hold as well (lock_file.h): the name is free when both are gone.
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct hold {
+    int fd;
+    bool taken;
+};
+
+enum { HOLD_NUMBER_MAX = 64 };
+
+// PAWL_CONFLICT when a process, this one included, has the name.
+CHECKED bool hold_take(struct hold *hold, struct str store_url, struct str name,
+                       struct pawl_error *err);
+
+// For programs that were not given a name: the stem, or when that is held `stem#2`, `stem#3` up to
+// HOLD_NUMBER_MAX. The name that was free lives in the arena.
+CHECKED bool hold_take_any(struct hold *hold, struct str store_url, struct str stem,
+                           struct str *name, struct arena *arena, struct pawl_error *err);
+
+void hold_give(struct hold *hold);  // {0} and one that was given back are fine

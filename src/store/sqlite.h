@@ -1,0 +1,74 @@
+// The SQLite driver's own page: what its files share. Nothing outside them sees it.
+//
+// sqlite_open.c opens a file and sets it up; db_sqlite.c runs transactions and statements on it;
+// sqlite_guest.c keeps the application's SQL away from what is Pawl's.
+#pragma once
+
+#include <sqlite3.h>
+
+#include "store/driver.h"
+#include "store/lock.h"
+
+enum { ARGUMENTS_MAX = 40 };
+
+struct statement {
+    sqlite3_stmt *handle;
+    sqlite3 *connection;
+    int index[ARGUMENTS_MAX];  // where SQLite put $1, $2, …
+    bool busy;
+};
+
+// Whose SQL is being prepared and run; see guest.h.
+struct guest {
+    bool in;
+    bool executing;         // by guest_execute
+    bool stopped;           // a statement was, because its time was over
+    bool spoilt;            // half of something is in the transaction
+    bool schema_changed;
+    int statements_before;  // on the connection and not Pawl's, when it came in
+    int64_t entered_at, until;
+    char refusal[192];      // of the last statement that was
+};
+
+struct sqlite {
+    struct db db;
+    sqlite3 *connection;
+    struct lock lock;
+    bool writing;  // holds the lock
+    bool read_only;
+    bool shared;       // by threads: SQLite guards each of its calls with a mutex
+    bool committing;   // Pawl itself is: nobody else may
+    bool application;  // a text for tx_execute is being prepared
+    struct guest guest;
+    bool checkpoint_by_hand;
+    int frames;  // in the log after the last commit
+    int64_t wal_bytes_max;
+    char *path;
+    int prepared;  // of the following
+    struct statement statements[QUERIES];
+};
+
+static inline struct sqlite *sqlite_of(struct db *db)
+{
+    return (struct sqlite *)db;
+}
+
+extern const struct db_driver sqlite_driver;
+
+// Fills `err` from the connection's last error and answers false.
+CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err);
+
+// A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
+// after it would then be committed one by one, and could not be taken back.
+CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
+
+// Runs Pawl's own SQL that answers no rows.
+CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err);
+
+// Learns how long the log is, now and after every commit. The caller holds the lock.
+void sqlite_watch_log(struct sqlite *sqlite);
+
+// Puts the guards of guest.h on a connection, and takes them off before it is closed.
+void sqlite_guard(struct sqlite *sqlite);
+void sqlite_unguard(struct sqlite *sqlite);
+CHECKED bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err);

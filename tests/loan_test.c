@@ -1,0 +1,431 @@
+// The application's own tables: a job and a business row in one transaction, bounded in time.
+#include "process.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/handle.h"
+#include "run/loan.h"
+#include "store/guest.h"
+
+enum { WAIT_MS_MAX = 20000 };  // for what must come, however slow the machine
+
+struct shop {
+    struct scratch scratch;
+    struct pawl *pawl;
+};
+
+static struct pawl *open_pawl(struct scratch *scratch, struct pawl_options options)
+{
+    struct pawl_error err = {0};
+    struct pawl *pawl = NULL;
+    options.store = scratch_store(scratch);
+    MUST(pawl_open(&pawl, &options, &err));
+    return pawl;
+}
+
+static struct shop shop_open(struct pawl_options options)
+{
+    struct shop shop = { .scratch = scratch_open() };
+    shop.pawl = open_pawl(&shop.scratch, options);
+    struct pawl_tx *tx = NULL;
+    struct pawl_error err = {0};
+    MUST(pawl_begin(shop.pawl, &tx, &err));
+    MUST(pawl_tx_execute(tx, "CREATE TABLE orders (id TEXT PRIMARY KEY)", &err));
+    MUST(pawl_commit(tx, &err));
+    return shop;
+}
+
+static void shop_close(struct shop *shop)
+{
+    pawl_close(shop->pawl);
+    scratch_close(&shop->scratch);
+}
+
+static int64_t orders(struct shop *shop)
+{
+    return scratch_number(&shop->scratch, "SELECT count(*) FROM orders");
+}
+
+static int64_t jobs(struct shop *shop)
+{
+    return scratch_number(&shop->scratch, "SELECT count(*) FROM jobs");
+}
+
+static struct pawl_tx *must_begin(struct shop *shop)
+{
+    struct pawl_tx *tx = NULL;
+    struct pawl_error err = {0};
+    MUST(pawl_begin(shop->pawl, &tx, &err));
+    return tx;
+}
+
+static void must_order(struct pawl_tx *tx, const char *id)
+{
+    struct pawl_error err = {0};
+    struct pawl_job job = { .job_type = "ship", .idempotency_key = id };
+    MUST(pawl_tx_execute(tx, str_format(test_arena(), "INSERT INTO orders VALUES ('%s')", id).s,
+                         &err));
+    MUST(pawl_tx_enqueue(tx, &job, NULL, &err));
+}
+
+static bool enqueue_one(struct pawl *pawl, const char *key, struct pawl_error *err)
+{
+    return pawl_enqueue(pawl, &(struct pawl_job){ .job_type = "other", .idempotency_key = key },
+                        NULL, err);
+}
+
+// ----- together or not at all
+
+TEST(EXEC_6_a_job_and_a_row_are_committed_together)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 1);
+    EXPECT_INT(jobs(&shop), 1);
+    shop_close(&shop);
+}
+
+TEST(EXEC_6_a_job_and_a_row_are_rolled_back_together)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    pawl_rollback(tx);
+    pawl_rollback(NULL);
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    tx = must_begin(&shop);  // on the same connection, whose names were forgotten
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(jobs(&shop), 1);
+    MUST(enqueue_one(shop.pawl, "after", &err));
+    shop_close(&shop);
+}
+
+TEST(OPS_4_jobs_of_a_loan_are_deduplicated_and_a_refusal_leaves_it_usable)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_job job = { .job_type = "ship", .idempotency_key = "k", .payload = "{\"n\":1}" };
+    struct pawl_ticket first, second;
+    struct pawl_tx *tx = must_begin(&shop);
+    MUST(pawl_tx_enqueue(tx, &job, &first, &err));
+    MUST(pawl_tx_enqueue(tx, &job, &second, &err));
+    EXPECT(!first.deduplicated && second.deduplicated);
+    EXPECT(strcmp(first.job_id, second.job_id) == 0);
+    job.payload = "{\"n\":2}";
+    EXPECT_REFUSED(PAWL_KEY_REUSED, pawl_tx_enqueue(tx, &job, NULL, &err));
+    struct pawl_job bad = { .job_type = "no spaces", .payload = "[1]", .priority = 1000 };
+    EXPECT_REFUSED(PAWL_INVALID, pawl_tx_enqueue(tx, &bad, NULL, &err));
+    EXPECT(strstr(err.message, "job_type") && strstr(err.message, "payload")
+           && strstr(err.message, "priority"));
+    EXPECT(!pawl_tx_enqueue(tx, &bad, NULL, NULL));
+    EXPECT_REFUSED(PAWL_FORBIDDEN, pawl_tx_execute(tx, "DELETE FROM jobs", &err));
+    EXPECT(strstr(err.message, "table jobs belongs to Pawl: use pawl_tx_enqueue") != NULL);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(jobs(&shop), 2);
+    EXPECT_INT(orders(&shop), 1);
+    EXPECT(pawl_tx_owns("jobs") && !pawl_tx_owns("orders"));
+    shop_close(&shop);
+}
+
+TEST(EXEC_6_a_borrower_uses_sqlite_itself)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    sqlite3_stmt *insert = NULL;
+    EXPECT_INT(sqlite3_prepare_v2(pawl_tx_sqlite(tx), "INSERT INTO orders VALUES (?)", -1, &insert,
+                                  NULL),
+               SQLITE_OK);
+    sqlite3_bind_text(insert, 1, "o-1", -1, SQLITE_STATIC);
+    EXPECT_INT(sqlite3_step(insert), SQLITE_DONE);
+    sqlite3_finalize(insert);
+    EXPECT_INT(sqlite3_exec(pawl_tx_sqlite(tx), "DELETE FROM jobs", NULL, NULL, NULL), SQLITE_AUTH);
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 1);
+    shop_close(&shop);
+}
+
+// Called by SQLite for each row, so with its connection held.
+static int enqueue_row(void *tx, int columns, char **texts, char **names)
+{
+    (void)columns;
+    (void)names;
+    struct pawl_error err = {0};
+    struct pawl_job job = { .job_type = "ship", .idempotency_key = texts[0] };
+    MUST(pawl_tx_enqueue(tx, &job, NULL, &err));
+    return 0;
+}
+
+TEST(EXEC_6_jobs_may_be_enqueued_from_within_a_query)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('a'), ('b'), ('c')", &err));
+    EXPECT_INT(sqlite3_exec(pawl_tx_sqlite(tx), "SELECT id FROM orders", enqueue_row, tx, NULL),
+               SQLITE_OK);
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(jobs(&shop), 3);
+    shop_close(&shop);
+}
+
+// ----- what a borrower does wrong
+
+TEST(EXEC_6_a_statement_left_open_refuses_the_commit)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    sqlite3_stmt *left = NULL;
+    const char *sql = "INSERT INTO orders VALUES ('o-2') RETURNING id";
+    EXPECT_INT(sqlite3_prepare_v2(pawl_tx_sqlite(tx), sql, -1, &left, NULL), SQLITE_OK);
+    EXPECT_INT(sqlite3_step(left), SQLITE_ROW);
+    EXPECT_REFUSED(PAWL_USAGE, pawl_commit(tx, &err));
+    EXPECT(strstr(err.message, "finalized") != NULL);
+    int again = sqlite3_step(left);  // its connection only reads now
+    EXPECT(again != SQLITE_ROW && again != SQLITE_DONE);
+    sqlite3_finalize(left);
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 1);
+    shop_close(&shop);
+}
+
+TEST(EXEC_6_a_loan_whose_transaction_is_gone_is_not_committed)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    EXPECT(!pawl_tx_execute(tx, "INSERT OR ROLLBACK INTO orders VALUES ('o-1')", &err));
+    EXPECT(!pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-2')", &err));
+    struct pawl_job job = { .job_type = "ship" };
+    EXPECT(!pawl_tx_enqueue(tx, &job, NULL, &err));
+    EXPECT(!pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    MUST(enqueue_one(shop.pawl, "after", &err));
+    shop_close(&shop);
+}
+
+TEST(EXEC_6_a_thread_has_one_transaction_at_a_time)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop), *second = NULL;
+    EXPECT_REFUSED(PAWL_USAGE, pawl_begin(shop.pawl, &second, &err));
+    EXPECT(loan_here(shop.pawl));
+    pawl_rollback(tx);
+    EXPECT(!loan_here(shop.pawl));
+    shop_close(&shop);
+}
+
+// ----- time
+
+// Waits until a loan has been taken back: its connection is in no transaction any more.
+static void wait_for_recall(struct pawl_tx *tx)
+{
+    int waited = 0;
+    for (; !sqlite3_get_autocommit(pawl_tx_sqlite(tx)) && waited < WAIT_MS_MAX; waited += 5)
+        wait_ms(5);
+    EXPECT(waited < WAIT_MS_MAX);
+}
+
+TEST(OPS_9_a_loan_that_is_not_ended_is_taken_back_and_others_go_on)
+{
+    struct shop shop = shop_open((struct pawl_options){ .loan_us = MILLISECONDS(30) });
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-1')", &err));
+    MUST(enqueue_one(shop.pawl, "meanwhile", &err));  // waits until it may
+    wait_for_recall(tx);
+    EXPECT_REFUSED(PAWL_FENCED, pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-2')", &err));
+    EXPECT(strstr(err.message, "the loan of 30 ms is over: nothing was stored") != NULL);
+    EXPECT_REFUSED(PAWL_FENCED,
+                   pawl_tx_enqueue(tx, &(struct pawl_job){ .job_type = "ship" }, NULL, &err));
+    EXPECT(sqlite3_exec(pawl_tx_sqlite(tx), "INSERT INTO orders VALUES ('o-3')", NULL, NULL, NULL)
+           != SQLITE_OK);
+    EXPECT_REFUSED(PAWL_FENCED, pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 1);
+    shop_close(&shop);
+}
+
+TEST(OPS_9_a_slow_statement_of_a_loan_is_stopped)
+{
+    struct shop shop = shop_open((struct pawl_options){ .loan_us = MILLISECONDS(30) });
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    EXPECT_REFUSED(PAWL_FENCED,
+                   pawl_tx_execute(tx, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL"
+                                       " SELECT x + 1 FROM n)"
+                                       " INSERT INTO orders SELECT x FROM n",
+                                   &err));
+    MUST(enqueue_one(shop.pawl, "meanwhile", &err));
+    pawl_rollback(tx);
+    EXPECT_INT(orders(&shop), 0);
+    shop_close(&shop);
+}
+
+TEST(OPS_9_a_loan_in_virtual_time_is_over_when_that_says_so)
+{
+    struct shop shop = shop_open((struct pawl_options){ .virtual_time = true });
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    world_pass(&shop.pawl->virtual_world, MILLISECONDS(999));
+    MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-2')", &err));
+    world_pass(&shop.pawl->virtual_world, MILLISECONDS(1));
+    EXPECT_REFUSED(PAWL_FENCED, pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    MUST(enqueue_one(shop.pawl, "after", &err));
+    shop_close(&shop);
+}
+
+TEST(EXEC_6_closing_the_store_takes_back_what_is_lent)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    pawl_close(shop.pawl);
+    EXPECT_REFUSED(PAWL_FENCED, pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-2')", &err));
+    EXPECT_REFUSED(PAWL_FENCED, pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    shop.pawl = open_pawl(&shop.scratch, (struct pawl_options){0});
+    tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    shop_close(&shop);
+}
+
+// ----- many at once
+
+enum { THREADS = 8, EACH = 20 };
+
+struct hand {
+    struct shop *shop;
+    int number;
+    int done, fenced;
+    bool lends;  // by turns: a transaction of its own, or the pipeline
+};
+
+static void *work(void *self)
+{
+    struct hand *hand = self;
+    for (int i = 0; i < EACH; i++) {
+        char key[32];
+        struct pawl_error err = {0};
+        struct pawl_tx *tx = NULL;
+        snprintf(key, sizeof key, "%d-%d", hand->number, i);
+        if (!hand->lends) {
+            hand->done += enqueue_one(hand->shop->pawl, key, &err);
+            continue;
+        }
+        char sql[80];
+        struct pawl_job job = { .job_type = "ship", .idempotency_key = key };
+        snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s')", key);
+        if (!pawl_begin(hand->shop->pawl, &tx, &err))
+            continue;
+        bool said = pawl_tx_execute(tx, sql, &err) && pawl_tx_enqueue(tx, &job, NULL, &err);
+        bool kept = pawl_commit(tx, &err);
+        hand->done += said && kept;
+        hand->fenced += err.code == PAWL_FENCED;
+    }
+    return NULL;
+}
+
+static void work_together(struct shop *shop, struct hand hands[THREADS])
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        hands[i].shop = shop;
+        hands[i].number = i;
+        EXPECT(pthread_create(&threads[i], NULL, work, &hands[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+TEST(OPS_9_threads_borrow_in_turn_while_others_enqueue)
+{
+    struct shop shop = shop_open((struct pawl_options){ .loan_us = SECONDS(60) });
+    struct hand hands[THREADS] = {0};
+    for (int i = 0; i < THREADS; i += 2)
+        hands[i].lends = true;
+    work_together(&shop, hands);
+    for (int i = 0; i < THREADS; i++)
+        EXPECT_INT(hands[i].done, EACH);
+    EXPECT_INT(orders(&shop), THREADS / 2 * EACH);
+    EXPECT_INT(jobs(&shop), THREADS * EACH);
+    shop_close(&shop);
+}
+
+// The time is so short that some are taken back in the middle of anything; whatever was answered is
+// what is there.
+TEST(OPS_9_what_a_borrower_is_told_is_true_whenever_its_loan_is_taken_back)
+{
+    struct shop shop = shop_open((struct pawl_options){ .loan_us = SECONDS(60) });
+    shop.pawl->options.loan_us = 400;
+    struct hand hands[THREADS] = {0};
+    int64_t done = 0;
+    for (int i = 0; i < THREADS; i++)
+        hands[i].lends = true;
+    work_together(&shop, hands);
+    for (int i = 0; i < THREADS; i++) {
+        EXPECT_INT(hands[i].done + hands[i].fenced, EACH);
+        done += hands[i].done;
+    }
+    EXPECT_INT(orders(&shop), done);
+    EXPECT_INT(jobs(&shop), done);
+    shop_close(&shop);
+}
+
+// ----- death
+
+// A real process that borrows until it is killed. After each kill every order has its job and every
+// job its order; and the store takes work again at once.
+TEST(EXEC_6_a_killed_borrower_leaves_no_row_without_its_job)
+{
+    enum { KILLS = 20 };
+    struct shop shop = shop_open((struct pawl_options){0});
+    uint64_t dice = 7;
+    for (int i = 0; i < KILLS; i++) {
+        struct process process = process_start("borrower", scratch_store(&shop.scratch));
+        EXPECT(strcmp(process_hear(&process), "ready") == 0);
+        dice = dice * 6364136223846793005u + 1442695040888963407u;
+        wait_us((int64_t)(dice >> 33) % 40000);
+        process_kill(&process);
+        EXPECT_INT(scratch_number(&shop.scratch,
+                                  "SELECT count(*) FROM (SELECT id FROM orders EXCEPT"
+                                  " SELECT idempotency_key FROM jobs)"),
+                   0);
+        EXPECT_INT(scratch_number(&shop.scratch,
+                                  "SELECT count(*) FROM (SELECT idempotency_key FROM jobs EXCEPT"
+                                  " SELECT id FROM orders)"),
+                   0);
+    }
+    EXPECT(orders(&shop) > 0);
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "last");
+    MUST(pawl_commit(tx, &err));
+    shop_close(&shop);
+}
