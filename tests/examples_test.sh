@@ -40,7 +40,7 @@ run "$examples/embed" "to be or not to be"
 check embed_ends_well ended 0
 check embed_shows_the_result says '"words":6'
 run "$examples/embed" "$(printf 'caf\xe9')"
-check embed_shows_a_failure says 'FAILED.*the payload has no text'
+check embed_shows_a_failure says 'the payload has no text'
 check embed_fails_with_it ended 1
 rm embed.db*
 
@@ -119,10 +119,29 @@ NO_COLOR=1 run on_terminal "$examples/documents" --fast --store sqlite:d.db "$te
 check documents_draws_without_colours silent $'\x1b\\[3[0-9]m'
 rm d.db*
 
+# Asked to stop, it gives its runs back: they go on when it is started again, no attempt is burnt.
+"$examples/documents" --store sqlite:d.db "$texts" >"$here/said" 2>&1 &
+child=$!
+for _ in $(seq 1200); do
+    ! says 'clockmaker  *split' || break
+    sleep 0.05
+done
+kill -TERM "$child"
+wait "$child"
+status=$?
+check documents_stops_when_asked says 'Interrupted'
+check documents_says_that_it_is_unfinished ended 1
+run "$examples/documents" --fast --store sqlite:d.db "$texts"
+check documents_goes_on says '5 documents with 1564 words'
+check documents_burnt_no_attempt times '^   [a-z].*SUCCEEDED' 6
+check documents_left_nothing_running says 'Runs a dead process had left: 0'
+rm d.db*
+
 run "$source/examples/documents/run" --fast
 check the_tour_ends_well ended 0
 check the_tour_says_so says '^All as told'
 check RUN_5_the_tour_shows_the_recovery says 'PROCESS_TERMINATED'
+check the_tour_ends_with_the_newer_version times '5 documents with 1564 words' 3
 check the_tour_shows_verify says '0 violations'
 check the_tour_is_plain_without_a_terminal silent $'\x1b'
 check the_tour_leaves_nothing_behind tidy

@@ -49,11 +49,17 @@ static bool complain(const char *what, const char *why)
 
 // ----- which files
 
+// A job outlives the directory the program was started in: its path is absolute.
 static bool add_file(struct program *p, const char *path)
 {
     if (p->count == FILES_MAX)
         return complain(path, "too many files at once");
-    if (!file_named(&p->files[p->count], path))
+    char *absolute = realpath(path, NULL);
+    if (!absolute)
+        return complain(path, strerror(errno));
+    bool named = file_named(&p->files[p->count], absolute);
+    free(absolute);
+    if (!named)
         return complain(path, "the name is too long");
     p->bars[p->count].name = p->files[p->count].name;
     p->count++;
@@ -168,8 +174,7 @@ static void report_one(const struct program *p, const struct pawl_status *status
            json_integer_value(json_object_get(result, "words")), top);
     const char *sentence =
         json_string_value(json_array_get(json_object_get(result, "summary"), 0));
-    printf("   %-14s %.*s\n", "", screen_columns(&p->screen) - 20,
-           sentence ? sentence : status->message);
+    screen_say(&p->screen, 18, sentence ? sentence : status->message);
     json_decref(job);
 }
 

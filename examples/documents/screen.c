@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CELLS = 24, COLUMNS_USUAL = 100, LINE_BYTES_MAX = 512 };
+enum { CELLS = 24, COLUMNS_PLENTY = 400, LINE_BYTES_MAX = 512 };
 
 // ----- words
 
@@ -28,6 +28,8 @@ static const char *words_of(const struct pawl_status *status)
     bool running = strcmp(status->phase, "running") == 0;
     if (strcmp(status->state, "SUCCEEDED") == 0)
         return "done";
+    if (running && status->attempt > 1)
+        return "is tried again";  // the message is what went wrong before
     if ((status->ended || running) && status->message[0])
         return status->message;
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
@@ -56,8 +58,27 @@ int screen_columns(const struct screen *screen)
 {
     struct winsize size;
     if (!screen->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return COLUMNS_USUAL;
+        return COLUMNS_PLENTY;
     return size.ws_col;
+}
+
+// Cuts between characters: a byte 10xxxxxx goes on with the one before it.
+static int fitting_bytes(const char *text, int columns)
+{
+    int at = 0, used = 0;
+    for (; text[at]; at++)
+        if (((unsigned char)text[at] & 0xC0) != 0x80 && used++ == columns)
+            break;
+    return at;
+}
+
+void screen_say(const struct screen *screen, int indent, const char *text)
+{
+    int columns = screen_columns(screen) - indent - 1;
+    int bytes = fitting_bytes(text, columns > 3 ? columns : 3);
+    if (text[bytes])
+        bytes = fitting_bytes(text, columns > 3 ? columns - 3 : 0);
+    printf("%*s%.*s%s\n", indent, "", bytes, text, text[bytes] ? "..." : "");
 }
 
 static void draw_bar(const struct screen *screen, const struct bar *bar)
@@ -67,10 +88,11 @@ static void draw_bar(const struct screen *screen, const struct bar *bar)
     for (int i = 0; i < CELLS; i++)
         cells[i] = i < percent * CELLS / 100 ? '#' : '.';
     cells[CELLS] = '\0';
-    snprintf(line, sizeof(line), "   %-14s [%s] %3d%%  %s", bar->name, cells, percent,
+    snprintf(line, sizeof(line), "%-14s [%s] %3d%%  %s", bar->name, cells, percent,
              words_of(&bar->status));
-    printf("\033[K%s%.*s%s\n", screen->colours ? colour_of(&bar->status) : "",
-           screen_columns(screen) - 1, line, screen->colours ? "\033[0m" : "");
+    printf("\033[K%s", screen->colours ? colour_of(&bar->status) : "");
+    screen_say(screen, 3, line);
+    fputs(screen->colours ? "\033[0m" : "", stdout);
 }
 
 static void say_bar(struct bar *bar)
@@ -100,7 +122,8 @@ static void draw_notes(struct screen *screen)
         char line[LINE_BYTES_MAX];
         snprintf(line, sizeof(line), "%-14s %s", name_of(screen, screen->notes[i].job_id),
                  screen->notes[i].text);
-        printf("%s   %.*s\n", clear, screen_columns(screen) - 4, line);
+        fputs(clear, stdout);
+        screen_say(screen, 3, line);
     }
     if (screen->notes_lost > 0)
         printf("%s   and %zu more\n", clear, screen->notes_lost);

@@ -32,8 +32,11 @@ void screen_open(struct screen *screen, struct bar *bars, size_t count);
 void screen_close(struct screen *screen);
 void screen_draw(struct screen *screen);
 
-// How many columns there are; 100 when it is no terminal.
+// How many columns there are; plenty when it is no terminal.
 int screen_columns(const struct screen *screen);
+
+// Prints a line after `indent` columns, cut with "..." where the screen ends.
+void screen_say(const struct screen *screen, int indent, const char *text);
 
 // For struct pawl_options: keeps what somebody should look at until the next screen_draw.
 void screen_log(void *screen, const struct pawl_log_line *line);

@@ -2,8 +2,8 @@
 //
 //     cc embed.c $(pkg-config --cflags --libs pawl jansson) -o embed && ./embed "to be or not"
 //
-// The job is on disk when pawl_enqueue answers. Kill the program at any moment and start it again:
-// what was enqueued is still worked on.
+// The job is on disk when pawl_enqueue answers. Killed at any moment and started again, the program
+// goes on with it.
 #include <jansson.h>
 #include <pawl.h>
 #include <stdio.h>
@@ -38,17 +38,17 @@ int main(int argc, char **argv)
     struct pawl_ticket ticket;
     struct pawl_status status = {0};
     char *json = NULL;
-
     bool done = pawl_open(&pawl, &options, &err) && pawl_handle(pawl, &handler, &err)
         && pawl_start(pawl, &err) && pawl_enqueue(pawl, &job, &ticket, &err)
         && pawl_wait(pawl, ticket.job_id, 10000000, &status, &err)
         && pawl_get_json(pawl, ticket.job_id, &json, &err);
-    json_t *stored = done ? json_loads(json, 0, NULL) : NULL;  // the whole job
+    bool succeeded = done && strcmp(status.state, "SUCCEEDED") == 0;
+    json_t *stored = json_loads(json ? json : "{}", 0, NULL);  // the whole job
     char *result = json_dumps(json_object_get(stored, "result"), JSON_COMPACT | JSON_ENCODE_ANY);
-    if (done)
-        printf("%s %s\n", status.state, result ? result : status.message);
+    if (succeeded)
+        printf("%s\n", result);
     else
-        fprintf(stderr, "embed: %s\n", err.message);
+        fprintf(stderr, "embed: %s\n", done ? status.message : err.message);
 
     free(result);
     json_decref(stored);
@@ -56,5 +56,5 @@ int main(int argc, char **argv)
     pawl_close(pawl);
     free(payload);
     json_decref(input);
-    return done && strcmp(status.state, "SUCCEEDED") == 0 ? 0 : 1;
+    return succeeded ? 0 : 1;
 }
