@@ -227,10 +227,10 @@ bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
 // A run of this process hears of it at once; others at their next tick.
 static void tell_run(struct pawl *pawl, const char *job_id)
 {
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     if (pawl->runner)
         runner_cancel(pawl->runner, job_id);
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
 }
 
 bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended, struct pawl_error *err)
