@@ -365,7 +365,7 @@ UPDATE executions SET lease_expires_at = $5
 -- name: execution_renew_all
 -- scans: live executions only, by their own index
 UPDATE executions SET lease_expires_at =
-       CASE WHEN status = 'IN_PROGRESS' AND deadline_at < $2 + lease_us THEN deadline_at
+       CASE WHEN committed_at IS NULL AND deadline_at < $2 + lease_us THEN deadline_at
             ELSE $2 + lease_us END
  WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
 RETURNING id, id_low, attempt, leased_at, cancel_requested_at;
