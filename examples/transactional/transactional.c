@@ -143,7 +143,7 @@ static void halfway(void)
 {
     if (write(witness, "halfway\n", 8) != 8)
         _exit(1);
-    nap_ms(random() % 3);
+    nap_ms(random() % 10);
 }
 
 // A shop that takes orders and sends invoices until it is killed. `ready` hears when it has begun.
