@@ -291,7 +291,7 @@ static int remove_one(const char *path, const struct stat *stat, int type, struc
 static bool run(long cycles)
 {
     struct shop shop;
-    struct place place;
+    struct place place = {0};
     struct pawl_error err = {0};
     if (!place_make(&place))
         return false;
