@@ -29,7 +29,7 @@ static const char *words_of(const struct pawl_status *status)
     if (strcmp(status->state, "SUCCEEDED") == 0)
         return "done";
     if (running && status->attempt > 1)
-        return "is tried again";  // the message is what went wrong before
+        return "another attempt";  // the message is what went wrong before
     if ((status->ended || running) && status->message[0])
         return status->message;
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)

@@ -195,7 +195,8 @@ static double score(const char *sentence, const json_t *counts)
 {
     enum { WORDS_ADDED = 8 };
     char word[WORD_BYTES_MAX];
-    double sum = 0, words = WORDS_ADDED;
+    double sum = 0;
+    int words = WORDS_ADDED;
     if (!*sentence || !strchr(".!?", sentence[strlen(sentence) - 1]))
         return 0;
     for (; next_word(&sentence, word); words++)

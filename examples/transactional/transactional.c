@@ -143,7 +143,7 @@ static void halfway(void)
 {
     if (write(witness, "halfway\n", 8) != 8)
         _exit(1);
-    nap_ms(random() % 3);
+    nap_ms(random() % 10);
 }
 
 // A shop that takes orders and sends invoices until it is killed. `ready` hears when it has begun.
@@ -291,7 +291,7 @@ static int remove_one(const char *path, const struct stat *stat, int type, struc
 static bool run(long cycles)
 {
     struct shop shop;
-    struct place place;
+    struct place place = {0};
     struct pawl_error err = {0};
     if (!place_make(&place))
         return false;
