@@ -10,8 +10,8 @@ all: ## builds build/pawl and libpawl (installs missing packages first, as run a
 	@tools/packages build
 	@tools/build build product
 
-run: all ## a guided demonstration on a fresh store: work, a killed worker, recovery, verify
-	@PAWL=build/pawl BUILD=build demo/run
+run: all ## documents processed in parallel, the program killed with -9, recovery, verify
+	@PAWL=build/pawl BUILD=build examples/documents/run
 
 test: ## builds and runs every test; the last line is "N passed, N failed"
 	@tools/packages build test

@@ -117,6 +117,8 @@ static void claim_answered(struct operation *self)
             pthread_cond_signal(&r->work);
     }
     pthread_cond_broadcast(&r->quiet);
+    if (!failed)  // workers may have become idle, or jobs ready, while it was on its way
+        claims_go_on(r);
     pthread_mutex_unlock(&r->mutex);
 }
 

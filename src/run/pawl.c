@@ -98,6 +98,7 @@ static void set_up(struct pawl *pawl)
     journal_open(&pawl->journal, o, pawl->world);
     pthread_mutex_init(&pawl->reading, NULL);
     pthread_mutex_init(&pawl->starting, NULL);
+    pthread_mutex_init(&pawl->looking, NULL);
 }
 
 static bool open_store(struct pawl *pawl, struct pawl_error *err)
@@ -140,6 +141,7 @@ void handle_release(struct pawl *pawl)
 {
     if (atomic_fetch_sub(&pawl->users, 1) > 1)
         return;
+    pthread_mutex_destroy(&pawl->looking);
     pthread_mutex_destroy(&pawl->starting);
     pthread_mutex_destroy(&pawl->reading);
     journal_close(&pawl->journal);
@@ -188,9 +190,12 @@ bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
 // With `starting` held.
 static void close_runner(struct pawl *pawl)
 {
-    pawl->figures = runner_figures(pawl->runner);
-    runner_close(pawl->runner);
+    struct runner *runner = pawl->runner;
+    pthread_mutex_lock(&pawl->looking);
+    pawl->figures = runner_figures(runner);
     pawl->runner = NULL;
+    pthread_mutex_unlock(&pawl->looking);
+    runner_close(runner);
 }
 
 static bool start(struct pawl *pawl, struct pawl_error *err)
@@ -238,9 +243,9 @@ void pawl_stop(struct pawl *pawl, int64_t wait_us)
 struct pawl_figures pawl_figures(struct pawl *pawl)
 {
     struct pipeline_figures written = pipeline_figures(pawl->pipeline);
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     struct pawl_figures figures = pawl->runner ? runner_figures(pawl->runner) : pawl->figures;
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
     figures.commits = written.groups;
     figures.operations = written.operations;
     return figures;
@@ -250,9 +255,9 @@ struct pawl_figures pawl_figures(struct pawl *pawl)
 
 static struct runner *runner_of(struct pawl *pawl)
 {
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     struct runner *runner = pawl->runner;
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
     return runner;
 }
 

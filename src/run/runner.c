@@ -361,7 +361,9 @@ bool runner_open(struct pawl *pawl, struct pawl_error *err)
                                  .instance = r->instance.name,
                                  .boot_id = r->instance.boot_id };
     r->mode = RUNNER_WORKING;
+    pthread_mutex_lock(&pawl->looking);
     pawl->runner = r;
+    pthread_mutex_unlock(&pawl->looking);
     return true;
 }
 
