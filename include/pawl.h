@@ -122,6 +122,7 @@ struct pawl_options {
 
     int64_t loan_us;       // how long pawl_begin may keep others from writing; 0: 1 s
     int64_t commit_us;     // how long the SQL of a commit handler may take; 0: 1 s
+    int64_t busy_us;       // how long a call waits while another process writes; 0: 10 s
     size_t waiting_max;    // calls that may wait for the store before PAWL_FULL; 0: 10,000
 
     // Called from any of the library's threads, one at a time. It must not call the library.

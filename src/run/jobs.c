@@ -180,7 +180,8 @@ bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
 {
     if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
         return false;
-    int64_t end = world_monotonic(pawl->world) + timeout_us;
+    int64_t now = world_monotonic(pawl->world);
+    int64_t end = timeout_us < INT64_MAX - now ? now + timeout_us : INT64_MAX;
     for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
         if (!pawl_get(pawl, job_id, status, err))
             return false;

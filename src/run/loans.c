@@ -74,6 +74,7 @@ bool loans_borrow(struct pawl_tx *loan, struct pawl_error *err)
     struct db_options options = {
         .url = str_of(loan->pawl->options.store),
         .world = loan->pawl->world,
+        .busy_us = loan->pawl->options.busy_us,
         .must_exist = true,
         .shared = true,
     };

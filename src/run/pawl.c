@@ -69,6 +69,7 @@ static bool check_options(struct pawl *pawl, struct pawl_error *err)
     check_range(&problems, "grace_us", o->grace_us, 0, HOURS(1));
     check_range(&problems, "loan_us", o->loan_us, MILLISECONDS(1), MINUTES(1));
     check_range(&problems, "commit_us", o->commit_us, MILLISECONDS(1), MINUTES(1));
+    check_range(&problems, "busy_us", o->busy_us, 0, HOURS(1));
     check_range(&problems, "virtual_start", o->virtual_start, 0, DAYS(365 * 1000));
     if (!uuid_valid(str_of(o->org_id)))
         problem_add(&problems, "org_id", "must be a UUID in lower case");
@@ -106,6 +107,7 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
     struct pipeline_options options = {
         .db = { .url = str_of(pawl->options.store),
                 .world = pawl->world,
+                .busy_us = pawl->options.busy_us,
                 .listen = !pawl->options.virtual_time },
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,
@@ -253,10 +255,12 @@ struct pawl_figures pawl_figures(struct pawl *pawl)
 
 // ----- time
 
-static struct runner *runner_of(struct pawl *pawl)
+static struct runner *visit_runner(struct pawl *pawl)
 {
     pthread_mutex_lock(&pawl->looking);
     struct runner *runner = pawl->runner;
+    if (runner)
+        runner_visit(runner);
     pthread_mutex_unlock(&pawl->looking);
     return runner;
 }
@@ -264,7 +268,7 @@ static struct runner *runner_of(struct pawl *pawl)
 bool pawl_run_until_idle(struct pawl *pawl, struct pawl_error *err)
 {
     if (!pawl->options.virtual_time) {
-        struct runner *runner = runner_of(pawl);
+        struct runner *runner = visit_runner(pawl);
         return runner ? runner_wait_idle(runner, err)
                       : fail(err, PAWL_USAGE, "nothing runs: say pawl_start first");
     }
