@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/job.h"
+#include "run/loan.h"
 #include "run/request.h"
 #include "run/runner.h"
 
@@ -81,7 +82,7 @@ bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t cou
         .count = count,
         .tickets = tickets,
     };
-    return pipeline_do(pawl->pipeline, &e.operation, err);
+    return loan_none_here(pawl, err) && pipeline_do(pawl->pipeline, &e.operation, err);
 }
 
 bool pawl_enqueue(struct pawl *pawl, const struct pawl_job *job, struct pawl_ticket *ticket,
@@ -215,7 +216,8 @@ static bool change(struct pawl *pawl, const char *job_id, struct changing *c, st
     c->operation = (struct operation){ .run = write_change,
                                        .arena = arena,
                                        .caller = &pawl->caller };
-    return request_id(job_id, &c->id, err) && pipeline_do(pawl->pipeline, &c->operation, err);
+    return request_id(job_id, &c->id, err) && loan_none_here(pawl, err)
+        && pipeline_do(pawl->pipeline, &c->operation, err);
 }
 
 bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)

@@ -10,6 +10,8 @@
 
 bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error *err)
 {
+    if (!loan_none_here(run->pawl, err))
+        return false;
     if (!runner_enter(run))
         return fail(err, PAWL_FENCED, "this run may not write any more");
     bool done = pipeline_do(run->pawl->pipeline, operation, err);

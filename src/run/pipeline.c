@@ -445,10 +445,8 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     if (!submitted)
         return false;
     asked->error = waiter.operation.error;
-    if (asked->error.code == PAWL_OK)
-        return true;
-    *err = asked->error;
-    return false;
+    return asked->error.code == PAWL_OK
+        || fail(err, asked->error.code, "%s", asked->error.message);
 }
 
 void pipeline_set_more(struct pipeline *p, pipeline_more more, void *self)
