@@ -177,6 +177,17 @@ TEST_SHOP(EXEC_10_a_failed_commit_phase_is_repeated_with_back_off_and_the_same_k
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_executions"), 1);
 }
 
+// Nothing else happens meanwhile that could remind an idle runner of it.
+TEST_SHOP(EXEC_10_an_idle_runner_repeats_a_commit_phase_when_its_time_has_come, .workers = 2)
+{
+    struct effect effect = { .fail_finish = 1 };
+    struct pawl_ticket ticket = begin(shop, &effect, true);
+    shop_start(shop);
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+    EXPECT_INT(effect.finished, 2);
+    EXPECT_INT(effects(shop), 1);
+}
+
 static bool take_long(struct pawl_run *run, void *context)
 {
     struct effect *effect = context;

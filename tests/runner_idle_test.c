@@ -76,6 +76,20 @@ TEST_SHOP(RUN_10_calls_are_answered_while_every_handler_blocks, .workers = 2)
     shop_work(shop);
 }
 
+// A ring may be lost; the tick behind it is the promise.
+TEST_SHOP(RUN_10_a_job_that_nobody_rang_for_is_found_by_the_tick, .workers = 1)
+{
+    struct counts counts = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    box_sql(&shop->box, "CREATE TABLE aside AS SELECT * FROM ready; DELETE FROM ready");
+    shop_start(shop);
+    shop_work(shop);
+    EXPECT_INT(counts.prepared, 0);
+    box_sql(&shop->box, "INSERT INTO ready SELECT * FROM aside; DROP TABLE aside");
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+}
+
 // A job whose records are damaged cannot be swept: that is no reason to look for it all the time.
 TEST_SHOP(RUN_10_a_damaged_job_that_cannot_be_swept_is_not_looked_for_all_the_time, .workers = 2)
 {

@@ -15,7 +15,7 @@
 
 enum { KILLS = 12,
        ROUND_KILLS = 12,
-       LIFE_MS = 500 };
+       LIFE_MS = 400 };
 
 struct loop {
     struct scratch scratch;

@@ -117,6 +117,8 @@ void tick_submit(struct runner *r)
                                        .answered = tick_answered,
                                        .arena = &t->arena };
     gather_progress(r, t);
+    r->news++;  // a bell may have been lost, a commit phase have come due: a claim rides along
+    r->maybe_more = true;
     r->ticking = true;
     r->tick_next = now + TICK_US;
     pthread_mutex_unlock(&r->mutex);

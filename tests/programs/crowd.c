@@ -58,7 +58,7 @@ static bool commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
 static bool finish(struct pawl_run *run, void *context)
 {
     (void)context;
-    return roll() % 10 != 0 || pawl_fail(run, PAWL_TRANSIENT, "not this time");
+    return roll() % 40 != 0 || pawl_fail(run, PAWL_TRANSIENT, "not this time");
 }
 
 // ----- enqueueing
