@@ -7,8 +7,7 @@ struct effect {
     _Atomic int prepared, committed, finished;
     int refuse_first;      // commits that answer false
     bool say_why;
-    int64_t takes_us;      // how long a commit takes ...
-    int slow_first;        // ... when it is one of the first so many
+    int slow_first;        // commits that take too long
     int fail_finish;       // tries of the commit phase that fail
     char keys[8][PAWL_ID_BYTES];  // what each try of the commit phase showed
     struct shop *shop;
@@ -83,7 +82,8 @@ TEST_SHOP(EXEC_6_the_effect_and_committed_are_one_transaction, .virtual_time = t
     EXPECT_INT(effect.prepared, 1);
 }
 
-TEST_SHOP(EXEC_6_a_commit_that_answers_false_leaves_nothing_and_is_tried_again, .virtual_time = true)
+TEST_SHOP(EXEC_6_a_commit_that_answers_false_leaves_nothing_and_is_tried_again,
+          .virtual_time = true)
 {
     struct effect effect = { .refuse_first = 1 };
     struct pawl_ticket ticket = begin(shop, &effect, false);

@@ -1,6 +1,5 @@
 // Programs with Pawl inside them that die, stall, and share a store (tests/programs/host.c).
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "process.h"
@@ -182,12 +181,12 @@ TEST(EXEC_9_a_program_that_commits_as_it_wakes_is_refused)
 
 // ----- from another process
 
-static void pawl_command(const struct scratch *scratch, const char *arguments)
+// The command line, as another process.
+static void pawl_command(const struct scratch *scratch, const char *verb, const char *subject)
 {
-    const char *pawl = getenv("PAWL");
-    struct str line = str_format(test_arena(), "%s %s --store %s >/dev/null",
-                                 pawl ? pawl : "build/pawl", arguments, scratch_store(scratch));
-    EXPECT_INT(system(line.s), 0);
+    struct process pawl = process_start("../../pawl", verb, subject, "--store",
+                                        scratch_store(scratch));
+    EXPECT_INT(process_end(&pawl), 0);
 }
 
 TEST(OPS_16_a_cancellation_from_another_process_is_heard)
@@ -196,7 +195,7 @@ TEST(OPS_16_a_cancellation_from_another_process_is_heard)
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     const char *id = begin(&a, "lifecycle");
-    pawl_command(&scratch, str_format(test_arena(), "cancel %s", id).s);
+    pawl_command(&scratch, "cancel", id);
     HEARS(&a, "told 1");
     wait_for(&scratch, "pawl_jobs", "state = 'FAILED' AND failure_type = 'CANCELLED'");
     EXPECT_INT(count(&scratch, "pawl_audit", "event = 'job.cancel_requested'"), 1);
@@ -224,7 +223,7 @@ TEST(RUN_10_work_from_another_process_is_picked_up_without_waiting_for_the_tick)
     HEARS(&a, "ready");
     for (int i = 0; i < TRIES && !rang; i++) {
         int64_t before = ticks(&a);
-        pawl_command(&scratch, "enqueue quick '{}'");
+        pawl_command(&scratch, "enqueue", "quick");
         HEARS(&a, "quick 1");
         rang = ticks(&a) == before;
     }

@@ -167,7 +167,8 @@ static bool known(const struct runner *r, const struct holding *holding)
 }
 
 // A lease nobody here knows of: the answer to its claim was lost, or its handler was written off in
-// the commit phase, for which there is no deadline in the store. It would be renewed for ever, so it is given back.
+// the commit phase, for which there is no deadline in the store. It would be renewed for ever, so
+// it is given back.
 struct stray {
     struct operation operation;
     struct arena arena;

@@ -155,8 +155,12 @@ static void start(char **argv)
         .name = "test", .base = "lifecycle", .max_attempts = 20, .base_us = MILLISECONDS(10),
         .delay_us_max = MILLISECONDS(10), .lease_us = SECONDS(1),
     };
-    struct pawl_handler odd = { .job_type = "test.odd", .prepare = prepare, .commit = commit,
-                                .policy = "test" };
+    struct pawl_handler odd = {
+        .job_type = "test.odd",
+        .prepare = prepare,
+        .commit = commit,
+        .policy = "test",
+    };
     struct pawl_handler even = odd;
     even.job_type = "test.even";
     even.finish = finish;

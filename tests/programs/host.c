@@ -1,5 +1,5 @@
-// A program that has Pawl inside it, as its users' programs do: it runs jobs, and says on its output
-// what its handlers do, so that a test can stop or kill it in the middle of one.
+// A program that has Pawl inside it, as its users' programs do: it runs jobs, and says on its
+// output what its handlers do, so that a test can stop or kill it in the middle of one.
 //
 //     host STORE NAME            < ready
 //
