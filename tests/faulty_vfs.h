@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 struct faulty_vfs {
-    int syncs;        // of any file
-    int fail_syncs;   // so many syncs fail with an I/O error
-    bool full;        // every write finds the disk full
+    _Atomic int syncs;        // of any file
+    _Atomic int fail_syncs;   // so many syncs fail with an I/O error
+    _Atomic bool full;        // every write finds the disk full
     bool fail_opens;  // no file can be opened
 };
 

@@ -7,7 +7,7 @@
 struct labour {
     struct pawl *pawl;
     int64_t microseconds;
-    enum pawl_stop told;
+    _Atomic int told;  // enum pawl_stop
     _Atomic int begun;
 };
 
@@ -17,7 +17,7 @@ static bool labour(struct pawl_run *run, void *context)
     labour->begun++;
     struct pawl_error err = {0};
     MUST(pawl_advance(labour->pawl, labour->microseconds, &err));
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return true;
 }
 
@@ -57,7 +57,7 @@ static bool rest(struct pawl_run *run, void *context)
     struct labour *labour = context;
     labour->begun++;
     bool rested = pawl_pause(run, labour->microseconds);
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return rested;
 }
 
@@ -97,7 +97,7 @@ static bool wait_to_be_told(struct pawl_run *run, void *context)
     struct labour *labour = context;
     labour->begun++;
     while (pawl_pause(run, SECONDS(60))) {}
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return true;
 }
 
