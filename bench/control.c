@@ -1,4 +1,4 @@
-// The same columns as `jobs`, rising keys, no rule of ours: no checks, no foreign keys, no triggers.
+// The same columns as `jobs` and rising keys, no rule of ours: no checks, foreign keys or triggers.
 #include "control.h"
 
 #include <assert.h>

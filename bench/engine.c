@@ -5,7 +5,7 @@
 //
 // Enqueues `jobs`, claims and starts them, commits and finishes them, each in transactions of
 // `batch`, fsync on; before that the store is filled with `queued` jobs of another queue and
-// `blocked` jobs behind one busy serial key. The jobs are of `orgs` tenants and `types` job types in
+// `blocked` jobs behind one busy serial key. They are of `orgs` tenants and `types` job types in
 // turn. A figure is worth something only beside another of the same run, so the same rounds run on
 // an empty store first, plain inserts run before and after, and the ratios are printed.
 #include <assert.h>
