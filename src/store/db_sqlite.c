@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "store/driver.h"
+#include "store/gather_vfs.h"
 #include "store/lock.h"
 
 enum {
@@ -469,7 +470,8 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     int flags = sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags | SQLITE_OPEN_NOMUTEX, NULL)
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags | SQLITE_OPEN_NOMUTEX,
+                        sqlite->read_only ? NULL : gather_vfs())
         != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
