@@ -1,13 +1,14 @@
 // How fast the engine moves jobs through their whole life, and whether a backlog slows it down.
 //
 //   build/bench/engine [--jobs N] [--batch N] [--queued N] [--blocked N] [--orgs N] [--types N]
-//                      [--payload BYTES] [--sizes]
+//                      [--payload BYTES] [--sizes] [--alone]
 //
 // Enqueues `jobs`, claims and starts them, commits and finishes them, each in transactions of
 // `batch`, fsync on; before that the store is filled with `queued` jobs of another queue and
 // `blocked` jobs behind one busy serial key. They are of `orgs` tenants and `types` job types in
 // turn. A figure is worth something only beside another of the same run, so the same rounds run on
-// an empty store first, plain inserts run before and after, and the ratios are printed.
+// an empty store first, plain inserts run before and after, and the ratios are printed; `--alone`
+// leaves the plain inserts out, for a profiler.
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ struct bench {
     struct worker worker;
     struct arena arena;
     struct tx tx;
-    long jobs, batch, queued, blocked, orgs, types, payload_bytes, sizes;
+    long jobs, batch, queued, blocked, orgs, types, payload_bytes, sizes, alone;
     struct str payload, *org_names, *type_names;
     long made;  // so many jobs so far: whose turn it is
 };
@@ -176,13 +177,13 @@ static const struct option options[] = {
     { "queued", required_argument, NULL, 2 }, { "blocked", required_argument, NULL, 3 },
     { "orgs", required_argument, NULL, 4 },   { "types", required_argument, NULL, 5 },
     { "payload", required_argument, NULL, 6 }, { "sizes", no_argument, NULL, 7 },
-    { 0 },
+    { "alone", no_argument, NULL, 8 },         { 0 },
 };
 
 static bool read_options(struct bench *b, int argc, char **argv)
 {
     long *const values[] = { &b->jobs, &b->batch, &b->queued, &b->blocked,
-                             &b->orgs, &b->types, &b->payload_bytes, &b->sizes };
+                             &b->orgs, &b->types, &b->payload_bytes, &b->sizes, &b->alone };
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
         if (option == '?')
             return false;
@@ -214,7 +215,7 @@ static struct str *names_of(struct arena *arena, const char *prefix, long count)
 
 static double control(const struct bench *b, const char *directory)
 {
-    return control_inserts_per_s(directory, b->jobs, b->batch, b->payload);
+    return b->alone ? 0 : control_inserts_per_s(directory, b->jobs, b->batch, b->payload);
 }
 
 static void run(struct bench *b, const char *directory)
@@ -230,6 +231,8 @@ static void run(struct bench *b, const char *directory)
         printf("ratio to the empty store %.2f, %ld MiB resident at most\n", full / empty,
                resident_kib() >> 10);
     }
+    if (b->alone)
+        return;
     double after = control(b, directory), mean = (before + after) / 2;
     printf("plain inserts %.0f/s, then %.0f/s: the empty store's ratio to them is %.3f\n", before,
            after, empty / mean);

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "store/driver.h"
+#include "store/later.h"
 #include "store/names.h"
 
 // SQLite would take these two for a store in memory, which is gone with the process.
@@ -23,14 +24,15 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     if (!sqlite_open(db, options, err))
         return false;
     (*db)->names = names_new();
-    if ((*db)->names && (options->any_version || migrate(*db, options->read_only, err))) {
+    (*db)->later = later_new();
+    bool memory = (*db)->names && (*db)->later;
+    if (memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
     }
-    bool no_memory = !(*db)->names;
     db_close(*db);
     *db = NULL;
-    return no_memory ? fail(err, PAWL_NO_MEMORY, "no memory to open the store") : false;
+    return memory ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
 }
 
 void db_close(struct db *db)
@@ -38,6 +40,7 @@ void db_close(struct db *db)
     if (!db)
         return;
     names_free(db->names);
+    later_free(db->later);
     db->driver->close(db);
 }
 
@@ -118,6 +121,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
+    if (!later_run(tx, LATER_ALL, why))
+        return false;
     if (!tx->db->driver->commit(tx->db, why)) {
         tx->db->broken = why->code == PAWL_IN_DOUBT;
         return false;
@@ -131,6 +136,7 @@ void tx_end(struct tx *tx)
     if (!tx->open)
         return;
     tx->open = false;
+    later_drop(tx->db->later);
     tx->db->driver->rollback(tx->db);
     if (tx->interned)
         names_forget(tx->db->names);  // a name interned by this transaction does not exist
@@ -139,12 +145,13 @@ void tx_end(struct tx *tx)
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
-    return tx->db->driver->execute_application(tx->db, sql, err);
+    return later_run(tx, LATER_ALL, err) && tx->db->driver->execute_application(tx->db, sql, err);
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "SAVEPOINT part", err);
+    return later_run(tx, LATER_ALL, err)
+        && tx->db->driver->execute(tx->db, "SAVEPOINT part", err);
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
@@ -154,6 +161,7 @@ bool tx_keep(struct tx *tx, struct pawl_error *err)
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
+    later_drop(tx->db->later);  // what is held came after the mark
     if (tx->interned)
         names_forget(tx->db->names);
     return tx->db->driver->execute(tx->db, "ROLLBACK TO part; RELEASE part", err);
@@ -165,6 +173,9 @@ bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct val
     assert(tx->open && !rows->statement);
     assert(count == (size_t)queries[query].arguments);
     *rows = (struct rows){ .tx = tx };
+    unsigned unseen = later_before(tx->db->later, query);
+    if (unseen && !later_run(tx, unseen, err))
+        return false;
     return tx->db->driver->start(tx->db, query, values, count, &rows->statement, err);
 }
 

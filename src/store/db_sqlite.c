@@ -5,18 +5,16 @@
 // writer and a checkpoint never overlap. The log is kept and reused; it is copied back when it has
 // CHECKPOINT_FRAMES pages, and writing stops at `wal_bytes_max` if a foreign reader pins it.
 #include <assert.h>
-#include <errno.h>
-#include <linux/magic.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "store/driver.h"
+#include "store/file.h"
 #include "store/gather_vfs.h"
+#include "store/later.h"
 #include "store/lock.h"
 
 enum {
@@ -47,6 +45,7 @@ struct sqlite {
     int64_t wal_bytes_max;
     char *path;
     struct statement statements[QUERIES];
+    sqlite3_stmt *many[QUERIES];  // the same for LATER_ROWS rows
 };
 
 static struct sqlite *of(struct db *db)
@@ -256,18 +255,18 @@ static bool prepare(struct sqlite *sqlite, enum query query, struct pawl_error *
     return true;
 }
 
-static int bind(struct statement *statement, int index, const struct value *value)
+static int bind(sqlite3_stmt *handle, int index, const struct value *value)
 {
     switch (value->kind) {
     case VALUE_INT:
-        return sqlite3_bind_int64(statement->handle, index, value->number);
+        return sqlite3_bind_int64(handle, index, value->number);
     case VALUE_TEXT:
-        return sqlite3_bind_text64(statement->handle, index, value->text.s ? value->text.s : "",
+        return sqlite3_bind_text64(handle, index, value->text.s ? value->text.s : "",
                                    value->text.n, SQLITE_STATIC, SQLITE_UTF8);
     case VALUE_NONE:
         break;
     }
-    return sqlite3_bind_null(statement->handle, index);
+    return sqlite3_bind_null(handle, index);
 }
 
 static bool start(struct db *db, enum query query, const struct value *values, size_t count,
@@ -279,7 +278,8 @@ static bool start(struct db *db, enum query query, const struct value *values, s
     struct statement *statement = &sqlite->statements[query];
     assert(!statement->busy);  // a statement inside its own loop would lose its place
     for (size_t i = 0; i < count; i++)
-        if (statement->index[i] && bind(statement, statement->index[i], &values[i]) != SQLITE_OK)
+        if (statement->index[i]
+            && bind(statement->handle, statement->index[i], &values[i]) != SQLITE_OK)
             return failed(sqlite, queries[query].name, err);
     statement->busy = true;
     *result = statement;
@@ -301,6 +301,62 @@ static void finish(void *cursor)
     struct statement *statement = cursor;
     sqlite3_reset(statement->handle);  // repeats the error of the step, which was reported there
     statement->busy = false;
+}
+
+// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on.
+static void text_for_many(sqlite3_str *sql, enum query query)
+{
+    const char *text = queries[query].sqlite, *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    sqlite3_str_append(sql, text, (int)(tuple - text));
+    for (int row = 0; row < LATER_ROWS; row++) {
+        if (row > 0)
+            sqlite3_str_appendchar(sql, 1, ',');
+        for (const char *c = tuple; *c; c++) {
+            if (*c != '$') {
+                sqlite3_str_appendchar(sql, 1, *c);
+                continue;
+            }
+            char *end = NULL;
+            long argument = strtol(c + 1, &end, 10);
+            sqlite3_str_appendf(sql, "?%d", row * queries[query].arguments + (int)argument);
+            c = end - 1;
+        }
+    }
+}
+
+static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_error *err)
+{
+    if (sqlite->many[query])
+        return true;
+    sqlite3_str *sql = sqlite3_str_new(sqlite->connection);
+    text_for_many(sql, query);
+    char *text = sqlite3_str_finish(sql);
+    int result = text ? sqlite3_prepare_v3(sqlite->connection, text, -1, SQLITE_PREPARE_PERSISTENT,
+                                           &sqlite->many[query], NULL)
+                      : SQLITE_NOMEM;
+    sqlite3_free(text);
+    return result == SQLITE_OK || failed(sqlite, queries[query].name, err);
+}
+
+static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err)
+{
+    struct sqlite *sqlite = of(db);
+    assert(rows == 1 || rows == LATER_ROWS);
+    if (!still_inside(sqlite, err) || !prepare(sqlite, query, err)
+        || !prepare_many(sqlite, query, err))
+        return false;
+    bool one = rows == 1;
+    sqlite3_stmt *handle = one ? sqlite->statements[query].handle : sqlite->many[query];
+    const int *index = sqlite->statements[query].index;
+    int count = (int)rows * queries[query].arguments, result = SQLITE_OK;
+    for (int i = 0; i < count && result == SQLITE_OK; i++)
+        result = bind(handle, one ? index[i] : i + 1, &values[i]);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(handle);
+    bool done = result == SQLITE_DONE || failed(sqlite, queries[query].name, err);
+    sqlite3_reset(handle);  // repeats the error of the step
+    return done;
 }
 
 static int64_t changed(struct db *db)
@@ -339,8 +395,10 @@ static void checkpoint_at_close(struct sqlite *sqlite)
 static void close_all(struct db *db)
 {
     struct sqlite *sqlite = of(db);
-    for (size_t i = 0; i < countof(sqlite->statements); i++)
+    for (size_t i = 0; i < QUERIES; i++) {
         sqlite3_finalize(sqlite->statements[i].handle);
+        sqlite3_finalize(sqlite->many[i]);
+    }
     if (sqlite->connection) {
         rollback(db);
         checkpoint_at_close(sqlite);
@@ -360,6 +418,7 @@ static const struct db_driver driver = {
     .start = start,
     .next = next,
     .finish = finish,
+    .run_many = run_many,
     .changed = changed,
     .column_int = column_int,
     .column_text = column_text,
@@ -368,28 +427,6 @@ static const struct db_driver driver = {
     .checkpoint = checkpoint_between,
     .close = close_all,
 };
-
-// File locks and shared memory do not work reliably over a network.
-static bool on_this_machine(const char *path, struct pawl_error *err)
-{
-    static const struct {
-        unsigned long magic;
-        const char *name;
-    } remote[] = {
-        { NFS_SUPER_MAGIC, "NFS" },      { SMB_SUPER_MAGIC, "SMB" }, { CIFS_SUPER_MAGIC, "CIFS" },
-        { SMB2_SUPER_MAGIC, "SMB2" },    { V9FS_MAGIC, "9P" },       { CEPH_SUPER_MAGIC, "Ceph" },
-        { AFS_SUPER_MAGIC, "AFS" },
-    };
-    struct statfs about;
-    if (statfs(path, &about) != 0)
-        return true;
-    for (size_t i = 0; i < countof(remote); i++)
-        if ((unsigned long)about.f_type == remote[i].magic)
-            return fail(err, PAWL_STORE, "%s is on a network file system (%s), where SQLite loses "
-                                         "data: use a local disk, or PostgreSQL",
-                        path, remote[i].name);
-    return true;
-}
 
 static bool pragma_int(struct sqlite *sqlite, const char *sql, int64_t *value,
                        struct pawl_error *err)
@@ -475,41 +512,7 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
         != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
-    return on_this_machine(sqlite->path, err);
-}
-
-// The file itself, whatever links lead to it: the lock file must be the same by every name. A file
-// that is yet to be made is named by its directory.
-static char *resolved(const char *path)
-{
-    char *whole = realpath(path, NULL);
-    if (whole)
-        return whole;
-    const char *slash = strrchr(path, '/');
-    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *real = directory ? realpath(directory, NULL) : NULL;
-    char *joined = NULL;
-    if (real && asprintf(&joined, "%s/%s", real, slash ? slash + 1 : path) < 0)
-        joined = NULL;
-    free(directory);
-    free(real);
-    return joined;
-}
-
-static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
-{
-    struct stat about;
-    if (stat(sqlite->path, &about) == 0 && !S_ISREG(about.st_mode))
-        return fail(err, PAWL_STORE, "%s is not a regular file: a store is one", sqlite->path);
-    if (lstat(sqlite->path, &about) == 0 && S_ISLNK(about.st_mode)
-        && stat(sqlite->path, &about) != 0)
-        return fail(err, PAWL_STORE, "%s is a link to a file that is not there", sqlite->path);
-    char *path = resolved(sqlite->path);
-    if (!path)
-        return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path, strerrordesc_np(errno));
-    free(sqlite->path);
-    sqlite->path = path;
-    return true;
+    return file_on_this_machine(sqlite->path, err);
 }
 
 // Looks before it locks: a store that is not there leaves no lock file.
@@ -517,7 +520,7 @@ static bool open_locked(struct sqlite *sqlite, bool must_exist, struct pawl_erro
 {
     if ((must_exist || sqlite->read_only) && !is_there(sqlite, err))
         return false;
-    if (!resolve(sqlite, err))
+    if (!file_resolve(&sqlite->path, err))
         return false;
     if (sqlite->read_only)
         return open_file(sqlite, true, err) && set_up(sqlite, err);

@@ -13,6 +13,9 @@ struct db_driver {
                   void **statement, struct pawl_error *err);
     bool (*next)(struct db *db, void *statement, bool *row, struct pawl_error *err);
     void (*finish)(void *statement);
+    // Runs `INSERT … VALUES ($1, $2, …)` for so many rows of values at once: 1 or LATER_ROWS.
+    bool (*run_many)(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err);
     int64_t (*changed)(struct db *db);
     int64_t (*column_int)(void *statement, int column);
     struct str (*column_text)(void *statement, int column);  // until the next row
@@ -31,7 +34,8 @@ struct db {
     size_t dice_left;         // ... and how many are not used yet
     bool has_schema;
     bool broken;  // a commit is in doubt: only closing is left
-    struct names *names;  // interned names this connection has seen; see names.h
+    struct names *names;
+    struct later *later;  // interned names this connection has seen; see names.h
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
