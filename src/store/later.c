@@ -13,11 +13,12 @@ static const struct {
     const char *table;
 } kinds[] = {
     { Q_READY_INSERT, "ready" },
+    { Q_EXECUTION_INSERT, "executions" },
     { Q_OUTCOME_COMMIT_DONE, "outcomes" },
     { Q_AUDIT_INSERT, "audit_events" },
 };
 
-enum { KINDS = countof(kinds), ARGUMENTS_MAX = 10 };
+enum { KINDS = countof(kinds), ARGUMENTS_MAX = 19 };
 
 struct held {
     struct value values[LATER_ROWS * ARGUMENTS_MAX];
