@@ -177,7 +177,7 @@ static const struct option options[] = {
     { "queued", required_argument, NULL, 2 }, { "blocked", required_argument, NULL, 3 },
     { "orgs", required_argument, NULL, 4 },   { "types", required_argument, NULL, 5 },
     { "payload", required_argument, NULL, 6 }, { "sizes", no_argument, NULL, 7 },
-    { "alone", no_argument, NULL, 8 },         { 0 },
+    { "alone", no_argument, NULL, 8 },         {0},
 };
 
 static bool read_options(struct bench *b, int argc, char **argv)
@@ -250,7 +250,8 @@ int main(int argc, char **argv)
     struct pawl_error err;
     if (!read_options(&b, argc, argv) || !mkdtemp(directory)) {
         fprintf(stderr, "see the first lines of bench/engine.c; jobs must be a multiple of batch, "
-                        "batch 1 to %d\n", CLAIM_MAX);
+                        "batch 1 to %d\n",
+                CLAIM_MAX);
         return 2;
     }
     b.payload = payload_of(&names, b.payload_bytes);
