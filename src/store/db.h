@@ -121,6 +121,16 @@ CHECKED bool
 db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
        int64_t *changed, struct pawl_error *err);
 
+// For the inserts of store/later.h: runs with others of its kind, before the transaction ends or
+// another statement could miss it. What the database refuses is refused then.
+#define sql_later(tx, query, err, ...) \
+    db_later((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))
+CHECKED bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
+                      struct pawl_error *err);
+
+// Runs everything sql_later has held back: before SQL looks that is not one of the named queries.
+CHECKED bool tx_settle(struct tx *tx, struct pawl_error *err);
+
 // Rows of an answer:
 //     SCOPED(rows) struct rows rows = {0};
 //     if (!sql_ask(tx, &rows, Q_NAME, err, INT(1)))

@@ -10,6 +10,7 @@
 
 #include "store/bell.h"
 #include "store/lock_file.h"
+#include "store/gather_vfs.h"
 #include "store/sqlite.h"
 
 enum { APPLICATION_ID = 0x5061776c };  // "Pawl"
@@ -76,7 +77,7 @@ static bool is_write_ahead(struct sqlite *sqlite, struct pawl_error *err)
         && (wal || fail(err, PAWL_STORE, "%s cannot have a write-ahead log here", sqlite->path));
 }
 
-static bool set_up(struct sqlite *sqlite, bool fleeting, struct pawl_error *err)
+static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
 {
     sqlite3_extended_result_codes(sqlite->connection, 1);
     sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
@@ -96,7 +97,7 @@ static bool set_up(struct sqlite *sqlite, bool fleeting, struct pawl_error *err)
                         err)
         || !is_write_ahead(sqlite, err))
         return false;
-    if (fleeting && !sqlite_execute(&sqlite->db, "PRAGMA synchronous=OFF", err))
+    if (sqlite->fleeting && !sqlite_execute(&sqlite->db, "PRAGMA synchronous=OFF", err))
         return false;
     sqlite_watch_log(sqlite);
     sqlite_guard(sqlite);
@@ -119,7 +120,9 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
+    // Writes are gathered until a sync: where there is none they would never be seen.
+    const char *vfs = sqlite->read_only || sqlite->fleeting ? NULL : gather_vfs();
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))
@@ -149,14 +152,13 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     if (!resolve(sqlite, err))
         return false;
     if (sqlite->read_only)
-        return open_file(sqlite, true, err) && set_up(sqlite, false, err);
+        return open_file(sqlite, true, err) && set_up(sqlite, err);
     char *path = sqlite3_mprintf("%s" LOCK_FILE_SUFFIX, sqlite->path);
     bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
     sqlite3_free(path);
     if (!locked)
         return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    bool opened = open_file(sqlite, must_exist, err)
-               && set_up(sqlite, options->fleeting, err)
+    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err)
         && (!options->listen || bell_listen(sqlite->lock.fd, err));
     lock_give(&sqlite->lock);
     return opened;
@@ -178,6 +180,7 @@ bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_e
     sqlite->db = (struct db){ .driver = &sqlite_driver, .world = world };
     sqlite->lock = (struct lock){ .fd = -1, .world = world, .wait_us_max = busy_us };
     sqlite->read_only = options->read_only;
+    sqlite->fleeting = options->fleeting;
     sqlite->shared = options->shared;
     sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
     sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;
