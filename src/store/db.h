@@ -22,6 +22,7 @@ struct db_options {
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
     bool shared;                // other threads may look in: see db_hold
+    bool fleeting;              // for tests: outlives the process, not the machine
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none

@@ -76,7 +76,7 @@ static bool is_write_ahead(struct sqlite *sqlite, struct pawl_error *err)
         && (wal || fail(err, PAWL_STORE, "%s cannot have a write-ahead log here", sqlite->path));
 }
 
-static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
+static bool set_up(struct sqlite *sqlite, bool fleeting, struct pawl_error *err)
 {
     sqlite3_extended_result_codes(sqlite->connection, 1);
     sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
@@ -95,6 +95,8 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
                  "PRAGMA recursive_triggers=ON",
                         err)
         || !is_write_ahead(sqlite, err))
+        return false;
+    if (fleeting && !sqlite_execute(&sqlite->db, "PRAGMA synchronous=OFF", err))
         return false;
     sqlite_watch_log(sqlite);
     sqlite_guard(sqlite);
@@ -147,13 +149,14 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     if (!resolve(sqlite, err))
         return false;
     if (sqlite->read_only)
-        return open_file(sqlite, true, err) && set_up(sqlite, err);
+        return open_file(sqlite, true, err) && set_up(sqlite, false, err);
     char *path = sqlite3_mprintf("%s" LOCK_FILE_SUFFIX, sqlite->path);
     bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
     sqlite3_free(path);
     if (!locked)
         return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err)
+    bool opened = open_file(sqlite, must_exist, err)
+               && set_up(sqlite, options->fleeting, err)
         && (!options->listen || bell_listen(sqlite->lock.fd, err));
     lock_give(&sqlite->lock);
     return opened;
