@@ -71,11 +71,11 @@ check "there are names to hide" grep -qx 'job_load' <<<"$inside"
 # ----- its page
 
 in_page() { # every word of the list is in the page, as code
-    local word all=true
+    local word missing=
     for word in $1; do
-        grep -qF "\`$word\`" "$source/docs/library.md" || { echo "not in the page: $word"; all=false; }
+        grep -qF "\`$word\`" "$source/docs/library.md" || missing="$missing $word"
     done
-    $all
+    same "" "$missing"
 }
 check "the page says where every function may be called" in_page "$announced"
 check "the page names every table of Pawl's" in_page \
