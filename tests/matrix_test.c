@@ -567,8 +567,7 @@ static struct str written(const char *sql)
 
 static bool writes_state(const char *sql)
 {
-    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, "UPDATE executions")
-                   || strstr(sql, "UPDATE OR FAIL executions");
+    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, " executions SET ");
     bool outcomes = strstr(sql, "INSERT INTO outcomes") || strstr(sql, "UPDATE outcomes");
     const char *text = str_cstr(test_arena(), written(sql));
     return (executions && strstr(text, " status")) || (outcomes && strstr(text, " state"));
