@@ -558,8 +558,7 @@ static bool note_allowed(struct str note)
 // What a statement assigns: the columns of an INSERT, the assignments of an UPDATE.
 static struct str written(const char *sql)
 {
-    const char *end = strstr(sql, "WHERE");
-    const char *values = strstr(sql, "VALUES");
+    const char *end = strstr(sql, "WHERE"), *values = strstr(sql, "VALUES");
     if (!end || (values && values < end))
         end = values;
     return (struct str){ sql, end ? (size_t)(end - sql) : strlen(sql) };
@@ -567,7 +566,8 @@ static struct str written(const char *sql)
 
 static bool writes_state(const char *sql)
 {
-    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, " executions SET ");
+    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, "UPDATE executions")
+                   || strstr(sql, "UPDATE OR FAIL executions");
     bool outcomes = strstr(sql, "INSERT INTO outcomes") || strstr(sql, "UPDATE outcomes");
     const char *text = str_cstr(test_arena(), written(sql));
     return (executions && strstr(text, " status")) || (outcomes && strstr(text, " state"));
