@@ -90,7 +90,7 @@ TEST_SHOP(EXEC_6_a_commit_that_answers_false_leaves_nothing_and_is_tried_again,
     shop_work(shop);
     EXPECT_STATE(shop, ticket, "RETRYING");
     EXPECT_INT(effects(shop), 0);
-    EXPECT_STR(str_of(shop_status(shop, &ticket).message),
+    EXPECT_STR(str_of(shop_status(shop, &ticket).error),
                "the handler's commit did not say why it failed");
     shop_pass(shop, SECONDS(1));
     EXPECT_STATE(shop, ticket, "SUCCEEDED");
@@ -104,7 +104,7 @@ TEST_SHOP(EXEC_6_a_commit_that_says_why_decides_about_another_attempt, .virtual_
     struct pawl_ticket ticket = begin(shop, &effect, false);
     shop_work(shop);
     EXPECT_STATE(shop, ticket, "FAILED");
-    EXPECT_STR(str_of(shop_status(shop, &ticket).message), "not enough money");
+    EXPECT_STR(str_of(shop_status(shop, &ticket).error), "not enough money");
     EXPECT_INT(effects(shop), 0);
     EXPECT_INT(pawl_figures(shop->pawl).failed, 1);
 }

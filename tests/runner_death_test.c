@@ -60,11 +60,11 @@ TEST(RUN_5_what_a_killed_program_ran_is_ended_by_policy_before_it_works_again)
     process_kill(&a);
     EXPECT_INT(count(&scratch, "pawl_jobs", "state = 'RUNNING'"), 2);
     a = host(&scratch, "A");
+    HEARS(&a, "ready");
     HEARS(&a, "log RUNS_RECOVERED");  // and no handler has begun
     EXPECT_INT(count(&scratch, "pawl_jobs", "state = 'FAILED' AND job_type = 'document'"
                                             " AND failure_type = 'PROCESS_TERMINATED'"),
                1);
-    HEARS(&a, "ready");
     HEARS(&a, "lifecycle 2");
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED' AND job_type = 'lifecycle'");
@@ -78,6 +78,7 @@ TEST(RUN_5_a_second_program_of_the_same_name_is_refused_while_the_first_lives)
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     struct process second = host(&scratch, "A");
+    HEARS(&second, "ready");
     EXPECT(strstr(process_hear(&second), "instance A runs already") != NULL);
     EXPECT_INT(process_end(&second), 1);
     EXPECT_INT(process_end(&a), 0);
@@ -94,8 +95,8 @@ TEST(RUN_6_the_result_of_a_step_outlives_its_process)
         both = strcmp(process_hear(&a), "computes sum") == 0;
     process_kill(&a);
     a = host(&scratch, "A");
-    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "ready");
+    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "computes sum");  // and not `read`
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED'");
@@ -115,8 +116,8 @@ TEST(EXEC_7_killed_between_commit_and_done_only_the_commit_phase_is_repeated)
     EXPECT_INT(effects(&scratch), 1);
     process_kill(&a);
     a = host(&scratch, "A");
-    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "ready");
+    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, finish);  // the same key, and no second preparation
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED'");

@@ -68,7 +68,7 @@ TEST_SHOP(RUN_6_a_step_that_fails_twice_fails_the_run, .virtual_time = true)
     struct plan plan = { .fail_reads = 2 };
     struct pawl_ticket ticket = run_steps(shop, &plan);
     EXPECT_STATE(shop, ticket, "FAILED");
-    EXPECT_STR(str_of(shop_status(shop, &ticket).message), "step read: cannot read");
+    EXPECT_STR(str_of(shop_status(shop, &ticket).error), "step read: cannot read");
     EXPECT_INT(plan.reads, 2);
     EXPECT_INT(plan.sums, 0);
     EXPECT_INT(shop_lines(shop, "STEP_FAILED"), 1);
@@ -103,7 +103,7 @@ static void refused(struct shop *shop, struct plan *plan, const char *reason)
 {
     struct pawl_ticket ticket = run_steps(shop, plan);
     EXPECT_STATE(shop, ticket, "FAILED");
-    const char *said = shop_status(shop, &ticket).message;
+    const char *said = shop_status(shop, &ticket).error;
     if (!strstr(said, reason))
         print_error("%s\n", said);
     EXPECT(strstr(said, reason));
