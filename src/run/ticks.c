@@ -118,6 +118,8 @@ void tick_submit(struct runner *r)
                                        .arena = &t->arena };
     gather_progress(r, t);
     r->ticking = true;
+    r->maybe_more = true;  // commit phases that backed off, and what no bell told of
+    r->news++;
     r->tick_next = now + TICK_US;
     pthread_mutex_unlock(&r->mutex);
     bool submitted = pipeline_submit(r->pawl->pipeline, &t->operation, &err);
