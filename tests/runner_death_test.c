@@ -1,8 +1,13 @@
 // Programs with Pawl inside them that die, stall, and share a store (tests/programs/host.c).
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/world.h"
 #include "process.h"
+#include "store/lock_file.h"
 
 #define HEARS(process, expected) \
     expect_str(str_of(process_hear(process)), str_of(expected), PLACE(expected))
@@ -129,13 +134,39 @@ TEST(EXEC_7_killed_between_commit_and_done_only_the_commit_phase_is_repeated)
 
 // ----- FM_001
 
+static bool writes(const struct scratch *scratch)
+{
+    char *path = NULL;
+    int fd = -1;
+    struct pawl_error err = {0};
+    MUST(lock_file_path(str_of(scratch_store(scratch)), &path, &err));
+    MUST(lock_file_open(path, &fd, &err));
+    bool idle = lock_byte(fd, LOCK_WRITER, F_WRLCK);
+    close(fd);
+    free(path);
+    return !idle;
+}
+
+// A program that is stopped in the middle of a transaction keeps everybody from writing until it
+// goes on: that is another story than a stalled handler.
+static void stall(const struct scratch *scratch, struct process *process)
+{
+    process_stop(process);
+    for (int tries = 0; writes(scratch); tries++) {
+        EXPECT(tries < 1000);
+        process_wake(process);
+        world_sleep(world_real(), MILLISECONDS(1));
+        process_stop(process);
+    }
+}
+
 TEST(EXEC_9_a_program_that_stalls_past_its_lease_is_refused_and_told)
 {
     struct scratch scratch = scratch_open();
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     begin(&a, "brief");
-    process_stop(&a);
+    stall(&scratch, &a);
     struct process b = host(&scratch, "B");
     HEARS(&b, "ready");
     HEARS(&b, "brief 2");  // once A's lease of a second is over
@@ -164,7 +195,7 @@ TEST(EXEC_9_a_program_that_commits_as_it_wakes_is_refused)
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     begin(&a, "brief");
-    process_stop(&a);
+    stall(&scratch, &a);
     process_tell(&a, "go");
     struct process b = host(&scratch, "B");
     HEARS(&b, "ready");

@@ -120,8 +120,6 @@ void tick_submit(struct runner *r)
     r->news++;  // a bell may have been lost, a commit phase have come due: a claim rides along
     r->maybe_more = true;
     r->ticking = true;
-    r->maybe_more = true;  // commit phases that backed off, and what no bell told of
-    r->news++;
     r->tick_next = now + TICK_US;
     pthread_mutex_unlock(&r->mutex);
     bool submitted = pipeline_submit(r->pawl->pipeline, &t->operation, &err);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "store/bell.h"
-#include "store/lock_file.h"
 #include "store/gather_vfs.h"
+#include "store/lock_file.h"
 #include "store/sqlite.h"
 
 enum { APPLICATION_ID = 0x5061776c };  // "Pawl"
