@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/runner.h"
 #include "store/lock.h"
 #include "store/lock_file.h"
 
@@ -32,6 +33,15 @@ static int64_t switches(void)
     }
     closedir(tasks);
     return total;
+}
+
+// A busy store forgets more keys in a second than one tick removes.
+TEST(RUN_11_a_sweep_that_removed_keys_and_has_more_goes_on_at_once)
+{
+    struct tick tick = { .now = SECONDS(1), .swept = { .keys = 200, .more = true } };
+    EXPECT_INT(tick_wait(&tick), 0);
+    tick.swept.keys = 0;  // all that is due belongs to jobs that live
+    EXPECT_INT(tick_wait(&tick), TICK_US);
 }
 
 TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4)
