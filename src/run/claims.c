@@ -196,7 +196,7 @@ void claims_cancel(struct runner *r, const char *job_id)
 
 bool claims_pending(const struct runner *r)
 {
-    return r->claiming || r->batches;
+    return r->claiming || r->batches || r->giving > 0;
 }
 
 // ----- handing out
@@ -213,13 +213,13 @@ static struct pawl_run *new_run(struct runner *r)
     return run;
 }
 
-static void drop_first(struct runner *r)
+static struct batch *unlink_first(struct runner *r)
 {
     struct batch *b = r->batches;
     r->batches = b->next;
     if (!r->batches)
         r->batches_end = &r->batches;
-    keep_batch(r, b);
+    return b;
 }
 
 static void link_run(struct runner *r, struct pawl_run *run)
@@ -257,7 +257,7 @@ struct pawl_run *claims_take(struct runner *r)
     bool filled = fill(r, b, &b->claimed[b->taken++], run);
     r->prefetched--;
     if (b->taken == b->count)
-        drop_first(r);
+        keep_batch(r, unlink_first(r));
     if (filled) {
         link_run(r, run);
         return run;
@@ -269,17 +269,11 @@ struct pawl_run *claims_take(struct runner *r)
 
 // ----- giving back
 
-struct giving {
-    struct operation operation;
-    const struct runner *runner;
-    const struct batch *batch;
-};
-
 static bool give_back(struct tx *tx, struct operation *self, struct pawl_error *err)
 {
-    const struct giving *g = (const struct giving *)self;
-    for (size_t i = g->batch->taken; i < g->batch->count; i++) {
-        struct lease lease = lease_of(&g->batch->claimed[i].execution, &g->runner->worker);
+    const struct batch *b = (const struct batch *)self;
+    for (size_t i = b->taken; i < b->count; i++) {
+        struct lease lease = lease_of(&b->claimed[i].execution, &b->runner->worker);
         struct execution e;
         struct pawl_error why = {0};
         if (!execution_release(tx, &lease, &e, &why) && !pawl_code(why.code)->refusal)
@@ -288,32 +282,43 @@ static bool give_back(struct tx *tx, struct operation *self, struct pawl_error *
     return true;
 }
 
-static void release_batch(struct runner *r, struct batch *b)
+// With the mutex held. What could not be given back nobody knows any more: a tick finds it.
+static void gave_back(struct runner *r, struct batch *b, const struct pawl_error *err)
 {
-    SCOPED(arena) struct arena arena = {0};
-    struct giving giving = { .operation = { .run = give_back, .arena = &arena },
-                             .runner = r,
-                             .batch = b };
-    struct pawl_error err;
-    size_t count = b->count - b->taken;
-    pthread_mutex_unlock(&r->mutex);
-    bool done = pipeline_do(r->pawl->pipeline, &giving.operation, &err);
-    pthread_mutex_lock(&r->mutex);
-    if (done)
-        r->figures.released += (int64_t)count;
+    if (err->code == PAWL_OK)
+        r->figures.released += (int64_t)(b->count - b->taken);
     else
-        note_trouble(r, &err);  // the leases run out by themselves
+        note_trouble(r, err);
+    r->giving--;
+    keep_batch(r, b);
+    pthread_cond_broadcast(&r->quiet);
+}
+
+static void give_back_answered(struct operation *self)
+{
+    struct batch *b = (struct batch *)self;
+    struct runner *r = b->runner;
+    pthread_mutex_lock(&r->mutex);
+    gave_back(r, b, &self->error);
+    pthread_mutex_unlock(&r->mutex);
 }
 
 void claims_give_back(struct runner *r)
 {
     while (r->batches) {
-        struct batch *b = r->batches;
-        r->batches = b->next;
-        if (!r->batches)
-            r->batches_end = &r->batches;
+        struct batch *b = unlink_first(r);
+        struct pawl_error err = {0};
         r->prefetched -= b->count - b->taken;
-        release_batch(r, b);
-        keep_batch(r, b);
+        r->giving++;
+        b->operation = (struct operation){ .run = give_back,
+                                           .answered = give_back_answered,
+                                           .arena = &b->arena };
+        pthread_mutex_unlock(&r->mutex);
+        bool submitted = pipeline_submit(r->pawl->pipeline, &b->operation, &err);
+        if (submitted && !r->has_threads)
+            pipeline_round(r->pawl->pipeline);
+        pthread_mutex_lock(&r->mutex);
+        if (!submitted)
+            gave_back(r, b, &err);
     }
 }

@@ -251,8 +251,8 @@ static bool wait_until_quiet(struct runner *r, int64_t deadline)
         workers_bury(r);
         if (!busy(r))
             return true;
-        if (!wait_quiet(r, deadline))
-            return !busy(r);
+        if (!r->has_threads || !wait_quiet(r, deadline))
+            return !busy(r);  // without threads nothing comes by waiting
     }
 }
 
@@ -414,7 +414,7 @@ static bool awaited(const struct runner *r)
     const struct pawl_run *run = r->runs;
     while (run && (!run->ending || run->unwritten || run->awaits_verdict))
         run = run->next;
-    return run || r->ticking || r->claiming || r->calls > 0;
+    return run || r->ticking || r->claiming || r->giving > 0 || r->calls > 0;
 }
 
 static void join_threads(struct runner *r)

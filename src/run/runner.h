@@ -78,6 +78,7 @@ struct runner {
     size_t burying;           // workers that log ended runs just now
     size_t calls;             // of handlers that wait for the store, of threads that wait here
     bool claiming;            // a claim is on its way
+    size_t giving;            // batches that are on their way back
     bool maybe_more;          // a claim may find something
     uint64_t news;            // counts what might be claimed
     uint64_t turn;
@@ -128,13 +129,14 @@ void claims_go_on(struct runner *runner);
 // With the mutex held: the next run, NULL when there is none or no memory for it.
 struct pawl_run *claims_take(struct runner *runner);
 
-// With the mutex held: gives back what was claimed and not taken. Gives the mutex up in between.
+// With the mutex held: gives back what was claimed and not taken, without waiting until it is on
+// disk (claims_pending): the dispatcher has deadlines to watch. Gives the mutex up in between.
 void claims_give_back(struct runner *runner);
 
 // With the mutex held: a job that is leased and not begun is to be cancelled.
 void claims_cancel(struct runner *runner, const char *job_id);
 
-// With the mutex held: a claim in progress or leases that wait.
+// With the mutex held: a claim in progress, leases that wait or are on their way back.
 bool claims_pending(const struct runner *runner);
 
 // ----- workers (workers.c)
