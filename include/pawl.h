@@ -305,8 +305,9 @@ PAWL_API const char *pawl_effect_key(const struct pawl_run *run);  // the same o
 PAWL_API const char *pawl_traceparent(const struct pawl_run *run); // "" when there is none
 PAWL_API int pawl_attempt(const struct pawl_run *run);             // 1 is the first
 
-// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. False, with the
-// run failed, when it is not JSON or too large.
+// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. Called in prepare
+// and outside its steps, as pawl_follow_up and pawl_annotate are. False, with the run failed, when
+// it is not JSON or too large.
 PAWL_API PAWL_CHECKED bool pawl_result(struct pawl_run *run, const char *json);
 PAWL_API const char *pawl_result_of(const struct pawl_run *run);  // "" when there is none
 
@@ -454,7 +455,7 @@ PAWL_API PAWL_CHECKED bool pawl_run_until_idle(struct pawl *pawl, struct pawl_er
 PAWL_API PAWL_CHECKED bool pawl_advance(struct pawl *pawl, int64_t microseconds,
                                         struct pawl_error *err);
 
-PAWL_API pawl_time pawl_now(struct pawl *pawl);  // by the clock of the store
+PAWL_API pawl_time pawl_now(struct pawl *pawl);  // by the clock the handle lives by
 
 #ifdef __cplusplus
 }

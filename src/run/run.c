@@ -161,6 +161,17 @@ void pawl_retry_after(struct pawl_run *run, int64_t microseconds)
 
 // ----- results
 
+// What a run has to say it says in `prepare` and outside its steps: in a step it would be lost when
+// a later attempt finds the step on record, and after `prepare` nobody would hear it.
+static bool may_say(struct pawl_run *run, const char *what)
+{
+    if (!run->in_step && !run->committing && !run->finishing)
+        return true;
+    run_failed(run, ERROR_CONFIGURATION, "%s was called %s: it belongs to prepare", what,
+               run->in_step ? "inside a step" : "after prepare");
+    return false;
+}
+
 // A JSON value that fits; else the run has failed, and says of which field.
 static bool keep_json(struct pawl_run *run, const char *what, const char *text, struct str *kept)
 {
@@ -176,7 +187,7 @@ static bool keep_json(struct pawl_run *run, const char *what, const char *text, 
 
 bool pawl_result(struct pawl_run *run, const char *json)
 {
-    return keep_json(run, "result", json, &run->result);
+    return may_say(run, "pawl_result") && keep_json(run, "result", json, &run->result);
 }
 
 bool pawl_step_result(struct pawl_run *run, const char *json)
@@ -190,7 +201,7 @@ bool pawl_step_result(struct pawl_run *run, const char *json)
 bool pawl_annotate(struct pawl_run *run, const char *json)
 {
     struct str kept;
-    if (!keep_json(run, "annotation", json, &kept))
+    if (!may_say(run, "pawl_annotate") || !keep_json(run, "annotation", json, &kept))
         return false;
     struct str *annotation = list_add(&run->annotations);
     if (!annotation)
@@ -222,6 +233,8 @@ bool pawl_follow_up(struct pawl_run *run, const struct pawl_job *job)
     struct problems problems = { .arena = &run->arena };
     struct contract contract;
     struct pawl_error why;
+    if (!may_say(run, "pawl_follow_up"))
+        return false;
     if (!request_contract(run->pawl, &whole, "follow_up.", &contract, &problems)) {
         if (!problems_none(&problems, &why))
             run_failed(run, ERROR_VALIDATION, "%s", why.message);

@@ -45,6 +45,7 @@ struct pawl_run {
     struct list follow_ups;   // of struct contract
     struct list annotations;  // of struct str
     bool in_step;
+    bool committing;          // its handler's commit is being called
     struct str step_result;
 
     struct str commit_spoilt;  // why its commit ended the transaction it was in: see loan_commit.c
