@@ -255,7 +255,8 @@ struct pawl_handler {
     const char *policy;  // of jobs of this type that name none; NULL: "default"
 };
 
-// Registers a handler, before pawl_start. PAWL_CONFLICT when the type has one.
+// Registers a handler, before pawl_start and before other threads use the handle. PAWL_CONFLICT
+// when the type has one.
 PAWL_API PAWL_CHECKED bool pawl_handle(struct pawl *pawl, const struct pawl_handler *handler,
                                        struct pawl_error *err);
 
@@ -290,7 +291,8 @@ struct pawl_policy {
     const char *queue;
 };
 
-// Defines a policy, before pawl_start. PAWL_CONFLICT when there is one of this name.
+// Defines a policy, before the handlers and jobs that name it, as early as pawl_handle.
+// PAWL_CONFLICT when there is one of this name.
 PAWL_API PAWL_CHECKED bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
                                               struct pawl_error *err);
 

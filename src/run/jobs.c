@@ -209,7 +209,7 @@ bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
             return true;
         if (!pawl->options.virtual_time)
             world_sleep(pawl->world, left < pause ? left : pause);
-        else if (!pawl_advance(pawl, left, err))
+        else if (!pawl_advance(pawl, runner_next_event(pawl->runner, left), err))
             return false;
     }
 }
