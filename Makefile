@@ -6,12 +6,12 @@ export DESTDIR
 
 .PHONY: all run test lint asan tsan check-tree bench torture-kill format install deps clean help
 
-all: ## builds build/pawl (installs missing packages first, as run and test do)
+all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build
 	@tools/build build product
 
-run: all ## a guided demonstration on a fresh store: work, a killed worker, recovery, verify
-	@PAWL=build/pawl BUILD=build demo/run
+run: all ## documents processed in parallel, the program killed with -9, recovery, verify
+	@PAWL=build/pawl BUILD=build examples/documents/run
 
 test: ## builds and runs every test; the last line is "N passed, N failed"
 	@tools/packages build test
@@ -52,12 +52,13 @@ format: ## rewrites the C sources as lint wants them
 	@tools/format
 
 install: export PREFIX := $(PREFIX)
-install: ## installs below PREFIX (/usr/local); DESTDIR is put in front of it
+install: ## installs program and library below PREFIX (/usr/local); DESTDIR is put in front of it
 	@tools/packages build
 	@tools/build build product
 	@said=$$(meson setup --reconfigure "-Dprefix=$$(realpath -ms -- "$$PREFIX")" build 2>&1) \
 	    || { echo "$$said" >&2; exit 1; }
 	@meson install -C build --no-rebuild --quiet
+	@[ -n "$$DESTDIR" ] || [ "$$(id -u)" != 0 ] || ldconfig  # the loader must hear of libpawl.so
 
 deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint

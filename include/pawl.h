@@ -122,6 +122,7 @@ struct pawl_options {
 
     int64_t loan_us;       // how long pawl_begin may keep others from writing; 0: 1 s
     int64_t commit_us;     // how long the SQL of a commit handler may take; 0: 1 s
+    int64_t busy_us;       // how long a call waits while another process writes; 0: 10 s
     size_t waiting_max;    // calls that may wait for the store before PAWL_FULL; 0: 10,000
 
     // Called from any of the library's threads, one at a time. It must not call the library.
@@ -137,7 +138,8 @@ struct pawl_options {
 PAWL_API PAWL_CHECKED bool pawl_open(struct pawl **pawl, const struct pawl_options *options,
                                      struct pawl_error *err);
 
-// Stops the runner as pawl_stop does without waiting, answers what was asked, closes. NULL is fine.
+// Stops the runner as pawl_stop does without waiting, answers what was asked, takes back what
+// pawl_begin has lent (which must still be ended), closes. NULL is fine.
 PAWL_API void pawl_close(struct pawl *pawl);
 
 // ----- jobs
@@ -363,31 +365,41 @@ PAWL_API PAWL_CHECKED bool pawl_annotate(struct pawl_run *run, const char *json)
 
 // They live in the store's file, so that a job and a business row are committed together. Pawl's
 // own tables (pawl_tx_owns) can be read and not changed, and the transaction is Pawl's to begin and
-// to end: statements that try are refused.
+// to end: statements that try are refused with PAWL_FORBIDDEN, and so are temporary tables, ATTACH,
+// ANALYZE and settings. A table must not refer to one of Pawl's by a foreign key: keep the id of a
+// job as a text.
 
-// Begins a transaction and keeps every other writer away until it ends: be quick. When `loan_us` is
-// over, what was done is taken back and every further call answers PAWL_FENCED. Not from within a
+// Begins a transaction and keeps every other writer away until it ends: be quick, and do not wait
+// for anything. When `loan_us` is over, what was done is taken back and every further call answers
+// PAWL_FENCED. One at a time: others wait, up to ten seconds (PAWL_BUSY). While a thread has one,
+// its calls that would change the store by another way are refused with PAWL_USAGE; so in a
 // handler's commit, which has a transaction already.
 PAWL_API PAWL_CHECKED bool pawl_begin(struct pawl *pawl, struct pawl_tx **tx,
                                       struct pawl_error *err);
 
-// Ends the transaction, whatever the answer; on true everything in it is on disk.
+// Ends the transaction, whatever the answer; on true everything in it is on disk. Nothing is stored
+// when a statement is left that was not finalized, or when one of the application's own has ended
+// the transaction, as INSERT OR ROLLBACK does.
 PAWL_API PAWL_CHECKED bool pawl_commit(struct pawl_tx *tx, struct pawl_error *err);
 PAWL_API void pawl_rollback(struct pawl_tx *tx);  // NULL is fine
 
-// Runs statements that answer no rows.
+// Runs statements that answer no rows: all of them or, when one fails, none. PAWL_CONFLICT when a
+// constraint refuses it, PAWL_USAGE when it is wrong.
 PAWL_API PAWL_CHECKED bool pawl_tx_execute(struct pawl_tx *tx, const char *sql,
                                            struct pawl_error *err);
 
 PAWL_API PAWL_CHECKED bool pawl_tx_enqueue(struct pawl_tx *tx, const struct pawl_job *job,
                                            struct pawl_ticket *ticket, struct pawl_error *err);
 
-// The connection, for statements of the application's own. Finalize them before the transaction
-// ends. Do not close it, do not change its settings.
+// The connection, for statements of the application's own, savepoints included. A statement that is
+// not allowed is refused with SQLITE_AUTH, one that runs too long is interrupted. Finalize them
+// before the transaction ends. Do not close it, do not change its settings, do not stay in its
+// callbacks: the transaction cannot be taken back meanwhile.
 struct sqlite3;
 PAWL_API struct sqlite3 *pawl_tx_sqlite(struct pawl_tx *tx);
 
-PAWL_API bool pawl_tx_owns(const char *table);  // one of Pawl's own tables or views
+// One of Pawl's own tables or views, or a name kept for one: those that begin with pawl_.
+PAWL_API bool pawl_tx_owns(const char *table);
 
 // ----- the runner
 

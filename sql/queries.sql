@@ -174,17 +174,61 @@ SELECT job FROM parked WHERE job < $1 ORDER BY job DESC LIMIT $2;
 -- ===== idempotency keys
 
 -- name: key_find
-SELECT job FROM idempotency_keys WHERE hash = $1;
+SELECT job FROM idempotency_keys WHERE slot = $1;
 
 -- name: key_insert
-INSERT INTO idempotency_keys (hash, job) VALUES ($1, $2);
+INSERT INTO idempotency_keys (slot, job) VALUES ($1, $2);
 
 -- The key's time to live is over: it is as if it had never been used.
 -- name: key_replace
-UPDATE idempotency_keys SET job = $2, last_seen_at = NULL WHERE hash = $1;
+UPDATE idempotency_keys SET job = $2, last_seen_at = NULL WHERE slot = $1;
 
 -- name: key_seen
-UPDATE idempotency_keys SET last_seen_at = $2 WHERE hash = $1;
+UPDATE idempotency_keys SET last_seen_at = $2 WHERE slot = $1;
+
+-- The slots of a generation: $1 is its first, $2 the first of the next.
+-- name: key_slots
+SELECT slot FROM idempotency_keys WHERE slot >= $1 AND slot < $2 ORDER BY slot;
+
+-- name: generation_newest
+SELECT generation, keys, expires_at FROM idempotency_generations
+ WHERE generation = (SELECT max(generation) FROM idempotency_generations);
+
+-- name: generations_before
+SELECT generation FROM idempotency_generations WHERE generation < $1 ORDER BY generation;
+
+-- name: generation_count
+UPDATE idempotency_generations SET keys = $2, expires_at = $3 WHERE generation = $1;
+
+-- name: generation_seal
+UPDATE idempotency_generations SET sweep_at = expires_at WHERE generation = $1;
+
+-- name: generation_insert
+INSERT INTO idempotency_generations (generation, keys, expires_at) VALUES ($1, 0, 0);
+
+-- name: generation_due
+SELECT generation, swept_to FROM idempotency_generations
+ WHERE sweep_at <= $1 ORDER BY sweep_at LIMIT 1;
+
+-- Of the slots of a generation, given as above, the one $3 after the first of them.
+-- name: key_slot_after
+SELECT slot FROM idempotency_keys WHERE slot >= $1 AND slot < $2 ORDER BY slot LIMIT 1 OFFSET $3;
+
+-- The record of a job that lives, or of a key whose time to live is not over, stays.
+-- name: key_remove_expired
+DELETE FROM idempotency_keys
+ WHERE slot >= $1 AND slot < $2
+   AND EXISTS (SELECT 1 FROM outcomes x
+                 JOIN jobs j ON j.id = x.job
+                 JOIN policies p ON p.id = j.policy
+                WHERE x.job = idempotency_keys.job AND x.ended_at IS NOT NULL
+                  AND p.key_ttl_us <= $3 - j.created_at);
+
+-- name: generation_swept
+UPDATE idempotency_generations SET swept_to = $2, sweep_at = $3 WHERE generation = $1;
+
+-- name: generation_delete
+DELETE FROM idempotency_generations WHERE generation = $1;
 
 -- ===== places
 
@@ -321,7 +365,7 @@ UPDATE executions SET lease_expires_at = $5
 -- name: execution_renew_all
 -- scans: live executions only, by their own index
 UPDATE executions SET lease_expires_at =
-       CASE WHEN status = 'IN_PROGRESS' AND deadline_at < $2 + lease_us THEN deadline_at
+       CASE WHEN committed_at IS NULL AND deadline_at < $2 + lease_us THEN deadline_at
             ELSE $2 + lease_us END
  WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
 RETURNING id, id_low, attempt, leased_at, cancel_requested_at;

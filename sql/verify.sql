@@ -5,7 +5,7 @@
 --   verify_job_…     $1 < key of a job <= $2; the pages together cover all numbers, so that a
 --                    record of a job that does not exist is found as well
 --   verify_ready_…   ($1, $2, $3, $4) < key of a row in `ready` <= ($5, $6, $7, $8)
---   verify_key_…     $1 < hash of an idempotency key <= $2
+--   verify_key_…     $1 < slot of an idempotency key <= $2
 -- What needs the rules of the model (states, tallies, verdicts, the audit trail, hashes) is checked
 -- there in C, from the rows that the queries without an invariant, at the end, answer.
 
@@ -34,6 +34,17 @@ SELECT 0, 'policy ' || id || ', ' || name
     OR timeout_us <= 0 OR lease_us <= 0 OR key_ttl_us < 0 OR exponential NOT IN (0, 1)
     OR jitter NOT IN (0, 1) OR on_crash NOT IN (0, 1) OR on_timeout NOT IN (0, 1, 2)
     OR dead_letter NOT IN (0, 1);
+
+-- name: verify_store_generation
+-- invariant: the newest generation of idempotency keys takes records, and no other
+-- scans: a short table
+SELECT 0, 'generation ' || g.generation
+  FROM idempotency_generations g
+ WHERE (g.sweep_at IS NULL)
+       <> (g.generation = (SELECT max(n.generation) FROM idempotency_generations n))
+UNION ALL
+SELECT 0, 'there is no generation'
+ WHERE NOT EXISTS (SELECT 1 FROM idempotency_generations);
 
 -- ===== what belongs together
 
@@ -515,10 +526,17 @@ SELECT r.job, coalesce(r.serial_key, 'none') || ' for ' || coalesce(j.serial_key
 
 -- name: verify_key_job
 -- invariant: an idempotency key leads to a job that exists and was there before the key was seen
-SELECT k.job, 'hash ' || k.hash
+SELECT k.job, 'slot ' || k.slot
   FROM idempotency_keys k
   LEFT JOIN jobs j ON j.id = k.job
- WHERE k.hash > $1 AND k.hash <= $2 AND (j.id IS NULL OR k.last_seen_at < j.created_at);
+ WHERE k.slot > $1 AND k.slot <= $2 AND (j.id IS NULL OR k.last_seen_at < j.created_at);
+
+-- name: verify_key_generation
+-- invariant: the record of an idempotency key is in a generation that is looked at
+SELECT k.job, 'slot ' || k.slot
+  FROM idempotency_keys k
+ WHERE k.slot > $1 AND k.slot <= $2
+   AND NOT EXISTS (SELECT 1 FROM idempotency_generations g WHERE g.generation = k.slot >> 40);
 
 -- ===== for the checks in C
 
@@ -532,7 +550,7 @@ SELECT queue, type, rank, job FROM ready
  ORDER BY queue, type, rank, job LIMIT 1 OFFSET $5;
 
 -- name: verify_key_end
-SELECT hash FROM idempotency_keys WHERE hash > $1 ORDER BY hash LIMIT 1 OFFSET $2;
+SELECT slot FROM idempotency_keys WHERE slot > $1 ORDER BY slot LIMIT 1 OFFSET $2;
 
 -- name: verify_job_count
 -- scans: once, for the progress bar
@@ -572,16 +590,15 @@ SELECT execution, state, failure_type, dead_letter FROM outcomes WHERE job = $1;
 SELECT event, attempt, at FROM audit_events WHERE job = $1 ORDER BY id;
 
 -- name: verify_key_rows
-SELECT k.hash, k.job, o.org_id, j.project_id, j.idempotency_key
+SELECT k.slot, k.job, o.org_id, j.project_id, j.idempotency_key
   FROM idempotency_keys k
   JOIN jobs j ON j.id = k.job
   JOIN orgs o ON o.id = j.org
- WHERE k.hash > $1 AND k.hash <= $2
- ORDER BY k.hash;
+ WHERE k.slot > $1 AND k.slot <= $2
+ ORDER BY k.slot;
 
 -- name: verify_key_holder
-SELECT k.job, o.org_id, j.project_id, j.idempotency_key, j.created_at
-  FROM idempotency_keys k
-  LEFT JOIN jobs j ON j.id = k.job
-  LEFT JOIN orgs o ON o.id = j.org
- WHERE k.hash = $1;
+SELECT o.org_id, j.project_id, j.idempotency_key, j.created_at
+  FROM jobs j
+  JOIN orgs o ON o.id = j.org
+ WHERE j.id = $1;

@@ -414,13 +414,13 @@ TEST(a_short_hash_depends_on_the_secret_and_on_where_parts_end)
     EXPECT(short_of(secret, a, b, c) == short_of(secret, a, b, c));
 }
 
-TEST(a_short_hash_is_positive)
+TEST(a_short_hash_is_not_negative)
 {
     static const uint8_t secret[HASH_SECRET_BYTES] = { 3 };
     char text[32];
     for (int i = 0; i < 10000; i++) {
         snprintf(text, sizeof(text), "%d", i);
         struct str part = str_of(text);
-        EXPECT(hash_short(secret, &part, 1) > 0);
+        EXPECT(hash_short(secret, &part, 1) >= 0);
     }
 }

@@ -2,7 +2,7 @@
 # The command line as a person and a script meet it: every command, every exit status, bad input.
 set -u
 pawl=${PAWL:?the binary under test}
-worker=${BUILD:?the build directory}/demo/worker
+worker=${BUILD:?the build directory}/tests/programs/stepper
 here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1

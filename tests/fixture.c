@@ -26,6 +26,7 @@ static struct db *open_db(struct box *box, bool read_only)
         .url = box->url,
         .world = &box->world.world,
         .read_only = read_only,
+        .generation_keys = box->generation_keys,
     };
     MUST(db_open(&db, &options, &err));
     return db;

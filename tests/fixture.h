@@ -27,6 +27,7 @@ struct box {
     char directory[64];
     struct str url;
     struct caller caller;
+    int64_t generation_keys;  // of idempotency keys, from the next opening on; 0: as many as usual
     bool damaged;  // on purpose: do not verify at the end
 };
 

@@ -1,4 +1,5 @@
 // The application's own tables: a job and a business row in one transaction, bounded in time.
+#include "faulty_vfs.h"
 #include "process.h"
 
 #include <pthread.h>
@@ -9,8 +10,6 @@
 #include "run/handle.h"
 #include "run/loan.h"
 #include "store/guest.h"
-
-enum { WAIT_MS_MAX = 20000 };  // for what must come, however slow the machine
 
 struct shop {
     struct scratch scratch;
@@ -75,6 +74,21 @@ static bool enqueue_one(struct pawl *pawl, const char *key, struct pawl_error *e
 {
     return pawl_enqueue(pawl, &(struct pawl_job){ .job_type = "other", .idempotency_key = key },
                         NULL, err);
+}
+
+// On a thread that has borrowed nothing.
+static void *enqueue_meanwhile(void *shop)
+{
+    struct pawl_error err = {0};
+    MUST(enqueue_one(((struct shop *)shop)->pawl, "meanwhile", &err));
+    return NULL;
+}
+
+static void enqueue_elsewhere(struct shop *shop)
+{
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, enqueue_meanwhile, shop) == 0);
+    pthread_join(thread, NULL);
 }
 
 // ----- together or not at all
@@ -230,22 +244,14 @@ TEST(EXEC_6_a_thread_has_one_transaction_at_a_time)
     struct pawl_error err = {0};
     struct pawl_tx *tx = must_begin(&shop), *second = NULL;
     EXPECT_REFUSED(PAWL_USAGE, pawl_begin(shop.pawl, &second, &err));
-    EXPECT(loan_here(shop.pawl));
+    EXPECT_REFUSED(PAWL_USAGE, enqueue_one(shop.pawl, "waits for itself", &err));
     pawl_rollback(tx);
-    EXPECT(!loan_here(shop.pawl));
+    MUST(enqueue_one(shop.pawl, "afterwards", &err));
+    EXPECT_INT(jobs(&shop), 1);
     shop_close(&shop);
 }
 
 // ----- time
-
-// Waits until a loan has been taken back: its connection is in no transaction any more.
-static void wait_for_recall(struct pawl_tx *tx)
-{
-    int waited = 0;
-    for (; !sqlite3_get_autocommit(pawl_tx_sqlite(tx)) && waited < WAIT_MS_MAX; waited += 5)
-        wait_ms(5);
-    EXPECT(waited < WAIT_MS_MAX);
-}
 
 TEST(OPS_9_a_loan_that_is_not_ended_is_taken_back_and_others_go_on)
 {
@@ -253,8 +259,7 @@ TEST(OPS_9_a_loan_that_is_not_ended_is_taken_back_and_others_go_on)
     struct pawl_error err = {0};
     struct pawl_tx *tx = must_begin(&shop);
     MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-1')", &err));
-    MUST(enqueue_one(shop.pawl, "meanwhile", &err));  // waits until it may
-    wait_for_recall(tx);
+    enqueue_elsewhere(&shop);  // waits until it may
     EXPECT_REFUSED(PAWL_FENCED, pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-2')", &err));
     EXPECT(strstr(err.message, "the loan of 30 ms is over: nothing was stored") != NULL);
     EXPECT_REFUSED(PAWL_FENCED,
@@ -277,7 +282,7 @@ TEST(OPS_9_a_slow_statement_of_a_loan_is_stopped)
                                        " SELECT x + 1 FROM n)"
                                        " INSERT INTO orders SELECT x FROM n",
                                    &err));
-    MUST(enqueue_one(shop.pawl, "meanwhile", &err));
+    enqueue_elsewhere(&shop);
     pawl_rollback(tx);
     EXPECT_INT(orders(&shop), 0);
     shop_close(&shop);
@@ -314,6 +319,76 @@ TEST(EXEC_6_closing_the_store_takes_back_what_is_lent)
     must_order(tx, "o-1");
     MUST(pawl_commit(tx, &err));
     shop_close(&shop);
+}
+
+// ----- a store that fails
+
+static void outside(struct shop *shop, const char *sql)
+{
+    sqlite3 *connection = NULL;
+    EXPECT(sqlite3_open(scratch_file(&shop->scratch, "pawl.db"), &connection) == SQLITE_OK);
+    EXPECT_INT(sqlite3_exec(connection, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(connection);
+}
+
+// The job is stored before its event, which fails: without the latter it must not be committed.
+TEST(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked)
+{
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    outside(&shop, "CREATE TRIGGER broken BEFORE INSERT ON audit_events"
+                   " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    struct pawl_tx *tx = must_begin(&shop);
+    MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('o-1')", &err));
+    EXPECT_REFUSED(PAWL_STORE,
+                   pawl_tx_enqueue(tx, &(struct pawl_job){ .job_type = "ship" }, NULL, &err));
+    EXPECT_REFUSED(PAWL_STORE, pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    outside(&shop, "DROP TRIGGER broken");
+    tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    shop_close(&shop);
+}
+
+TEST(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works)
+{
+    faulty_vfs_install();
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    faulty_vfs.fail_syncs = 1;
+    EXPECT_REFUSED(PAWL_IN_DOUBT, pawl_commit(tx, &err));
+    faulty_vfs.fail_syncs = 0;
+    EXPECT_INT(orders(&shop), jobs(&shop));  // both or neither
+    tx = must_begin(&shop);
+    must_order(tx, "o-2");
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), jobs(&shop));
+    shop_close(&shop);
+    faulty_vfs_remove();
+}
+
+TEST(OPS_9_a_full_disk_refuses_a_loan_and_the_next_one_works)
+{
+    faulty_vfs_install();
+    struct shop shop = shop_open((struct pawl_options){0});
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    faulty_vfs.full = true;
+    EXPECT_REFUSED(PAWL_DISK_FULL, pawl_commit(tx, &err));
+    faulty_vfs.full = false;
+    EXPECT_INT(orders(&shop), 0);
+    EXPECT_INT(jobs(&shop), 0);
+    tx = must_begin(&shop);
+    must_order(tx, "o-1");
+    MUST(pawl_commit(tx, &err));
+    EXPECT_INT(orders(&shop), 1);
+    shop_close(&shop);
+    faulty_vfs_remove();
 }
 
 // ----- many at once

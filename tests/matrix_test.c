@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/finish.h"
 #include "store/query.h"
 
 // ----- words: a letter per state and status
@@ -69,6 +70,7 @@ JOB_OPERATION(do_submit, job_submit(tx, a->job, &job, err))
 JOB_OPERATION(do_cancel, job_cancel(tx, a->job, &job, err))
 JOB_OPERATION(do_change, job_change(tx, a->job, &raise, &job, err))
 JOB_OPERATION(do_retry, job_retry(tx, a->job, &job, err))
+JOB_OPERATION(do_end, finish_end(tx, a->job, &job, err))
 
 static bool do_claim(struct tx *tx, const struct attempt_at *a, struct pawl_error *err)
 {
@@ -158,6 +160,7 @@ static const struct {
     { "release", BY_WORKER, do_release },
     { "sweep", BY_PAWL, do_sweep },
     { "boot", BY_PAWL, do_boot },
+    { "end the commit phase", BY_ORG, do_end },
 };
 
 enum { OPERATIONS = countof(operations) };
@@ -416,6 +419,8 @@ static const char *dress(struct attempt_at *a, size_t operation, enum guise guis
 static const char *cell_at(const struct situation *situation, size_t operation)
 {
     const char *cell = situation->cells;
+    if (operation == OPERATIONS - 1)  // ends what is too late to cancel because it committed
+        return strncmp(cell_at(situation, 1), "!A", 2) == 0 ? "SD" : "!C";
     for (size_t i = 0; i < operation; i++) {
         cell += strcspn(cell, " ");
         cell += strspn(cell, " ");

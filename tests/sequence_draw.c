@@ -317,9 +317,9 @@ static void do_progress(struct sequence *s)
     answer(s, "progress", done, ref_heartbeat(&s->model, &lease, &progress, false));
 }
 
-static bool is_held(const struct holding *held, size_t count, struct id execution)
+static bool is_held(const struct holding *held, size_t count, struct id id)
 {
-    return count > 0 && (id_eq(held->execution, execution) || is_held(held + 1, count - 1, execution));
+    return count > 0 && (id_eq(held->execution, id) || is_held(held + 1, count - 1, id));
 }
 
 // Everything one worker holds: what the model would renew, and nothing else.

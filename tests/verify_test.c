@@ -196,10 +196,18 @@ static const struct damage {
       "UPDATE policies SET key_ttl_us = key_ttl_us + 999999999999 WHERE id = (SELECT policy "
       "FROM job WHERE name = 'old_key');" },
     { "check_key_of_job", "UPDATE idempotency_keys SET job = " JOB("old_key") OF("new_key") },
-    { "check_key_record", "UPDATE idempotency_keys SET hash = hash - 5" OF("ready") },
+    { "check_key_record", "UPDATE idempotency_keys SET slot = slot - 5" OF("ready") },
     { "check_key_record",
-      "INSERT INTO idempotency_keys (hash, job) SELECT hash - 5, job FROM idempotency_keys"
+      "INSERT INTO idempotency_keys (slot, job) SELECT slot - 5, job FROM idempotency_keys"
       OF("ready") },
+    { "check_key_record",
+      "INSERT INTO idempotency_generations (generation, keys, expires_at) VALUES (2, 1, 1);"
+      "INSERT INTO idempotency_keys (slot, job) SELECT slot + (1 << 40), job FROM idempotency_keys"
+      OF("ready") },
+    { "verify_store_generation", "DELETE FROM idempotency_generations;" },
+    { "verify_store_generation", "UPDATE idempotency_generations SET sweep_at = 1;" },
+    { "verify_key_generation",
+      "UPDATE idempotency_keys SET slot = slot + (1 << 40)" OF("ready") },
     { "check_step", "UPDATE steps SET result = '{' WHERE name = 'load';" },
     { "check_event_names", "UPDATE audit_event_names SET name = 'job.lost' WHERE event = 9;" },
     { "check_event_names", "DELETE FROM audit_event_names WHERE event = 17;" },

@@ -156,16 +156,33 @@ CREATE TABLE changes (
 STRICT --sqlite
 ;
 
--- One record per (org, project, key): the hash of the three finds the job that has them. The full
--- key is on the job and is always compared; a different key that meets the same hash takes the
--- next one.
+-- One record per (org, project, key) in use: 40 bits of the hash of the three find the job that has
+-- them. The full key is on the job and is always compared.
+--
+-- Records are put into the newest generation, and a generation is a range of slots: so they gather
+-- in few pages, however many keys there are. A key whose time to live was over may have an older
+-- record in an older generation: the newest one counts.
 CREATE TABLE idempotency_keys (
-  hash INTEGER PRIMARY KEY,
+  slot INTEGER PRIMARY KEY CHECK (slot > 0),  -- generation << 40 | hash
   job INTEGER NOT NULL,
   last_seen_at INTEGER             -- NULL: seen once, when the job was created
 )
 STRICT --sqlite
 ;
+
+-- A generation is sealed when the next one begins: from then on records only leave it.
+CREATE TABLE idempotency_generations (
+  generation INTEGER PRIMARY KEY CHECK (generation BETWEEN 1 AND 8388607),
+  keys INTEGER NOT NULL,           -- put in so far
+  expires_at INTEGER NOT NULL,     -- when the last time to live of its keys is over
+  sweep_at INTEGER,                -- NULL: the newest; then when records may be removed
+  swept_to INTEGER NOT NULL DEFAULT 0         -- the slot at which that goes on
+)
+STRICT --sqlite
+;
+CREATE INDEX idempotency_generations_sweep ON idempotency_generations (sweep_at)
+  WHERE sweep_at IS NOT NULL;
+INSERT INTO idempotency_generations (generation, keys, expires_at) VALUES (1, 0, 0);
 
 -- What a claim may take, in the order it takes it. At most one job per serial key.
 CREATE TABLE ready (

@@ -38,24 +38,6 @@ const struct pawl_code_row *pawl_code(enum pawl_code code)
     return &codes[code];
 }
 
-// Control characters become spaces, bytes that are not UTF-8 become '?', and a character that the
-// end of the message cut in half goes.
-static void clean(char *message, bool cut)
-{
-    size_t n = strlen(message);
-    for (size_t i = 0, step; i < n; i += step) {
-        step = utf8_step((struct str){ message + i, n - i });
-        unsigned char first = (unsigned char)message[i];
-        if (step == 0 && cut && n - i < 4 && first >= 0xc0)
-            message[n = i] = '\0';
-        else if (step == 0)
-            message[i] = '?';
-        else if (first < 0x20 || first == 0x7f)
-            message[i] = ' ';
-        step = step ? step : 1;
-    }
-}
-
 enum { MESSAGE_BYTES = sizeof((struct pawl_error){0}.message) };
 
 PRINTF(2, 0)
@@ -64,7 +46,7 @@ static void compose(char message[MESSAGE_BYTES], const char *format, va_list arg
     int n = vsnprintf(message, MESSAGE_BYTES, format, args);
     if (n < 0)
         message[0] = '\0';
-    clean(message, n >= MESSAGE_BYTES);
+    text_tidy(message, n >= MESSAGE_BYTES);
 }
 
 bool fail(struct pawl_error *err, enum pawl_code code, const char *format, ...)

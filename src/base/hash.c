@@ -54,8 +54,5 @@ int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *pa
         crypto_shorthash(list + i * 16 + 8, bytes_of(parts[i]), parts[i].n, secret);
     }
     crypto_shorthash(digest, list, count * 16, secret);
-    int64_t hash = (int64_t)(get_number(digest) & INT64_MAX);
-    if (hash > INT64_MAX - HASH_ROOM)
-        hash -= HASH_ROOM;
-    return hash ? hash : 1;  // 0 is left to mean "none"
+    return (int64_t)(get_number(digest) & INT64_MAX);
 }

@@ -3,8 +3,7 @@
 
 #include "base/text.h"
 
-enum { HASH_SECRET_BYTES = 16,
-       HASH_ROOM = 1024 };  // so many numbers above a hash are numbers too: for probing
+enum { HASH_SECRET_BYTES = 16 };
 
 // The first 32 hexadecimal digits of SHA-256: a name for content, the same everywhere for ever.
 struct str hash_name(struct arena *arena, struct str content);

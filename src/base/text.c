@@ -156,6 +156,29 @@ bool utf8_valid(struct str text)
     return true;
 }
 
+// U+0080 to U+009F are control characters too.
+static bool is_control(const char *text, size_t step)
+{
+    unsigned char first = (unsigned char)text[0];
+    return first < 0x20 || first == 0x7f
+        || (step == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0);
+}
+
+void text_tidy(char *text, bool cut)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0, step; i < n; i += step) {
+        step = utf8_step((struct str){ text + i, n - i });
+        if (step == 0 && cut && n - i < 4 && (unsigned char)text[i] >= 0xc0)
+            text[n = i] = '\0';
+        else if (step == 0)
+            text[i] = '?';
+        else if (is_control(text + i, step))
+            memset(text + i, ' ', step);
+        step = step ? step : 1;
+    }
+}
+
 struct buf buf_new(struct arena *arena, size_t bytes_max)
 {
     return (struct buf){ .arena = arena, .bytes_max = bytes_max };

@@ -47,6 +47,10 @@ bool utf8_valid(struct str text);
 // that is not valid UTF-8.
 size_t utf8_step(struct str text);
 
+// Makes one line of whole characters out of whatever bytes: control characters become spaces, bytes
+// that are not UTF-8 '?', and a character that the end of a text which was `cut` has halved goes.
+void text_tidy(char *text, bool cut);
+
 // A text that grows in its arena up to the maximum given at birth. Growing past it sets `full`
 // and keeps what is there: a caller looks at `full` once, at the end. The text ends in NUL.
 struct buf {

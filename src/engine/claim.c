@@ -197,7 +197,8 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
     };
     e->tally.attempts_used++;
     e->lease_expires_at = tx->now + e->lease_us;
-    if (c->claim->start) {
+    bool start = c->claim->start && policy->timeout_us >= c->claim->start_us_min;
+    if (start) {
         e->started_at = tx->now;
         e->deadline_at = tx->now + policy->timeout_us;
         if (e->lease_expires_at > e->deadline_at)
@@ -205,9 +206,9 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
     }
     struct subject subject = { e->org, job->id.high, e->attempt };
     return id_make(tx, ID_EXECUTION, &e->id, err)
-        && (!c->claim->start || execution_move(e, EXECUTION_IN_PROGRESS, err))
+        && (!start || execution_move(e, EXECUTION_IN_PROGRESS, err))
         && insert(tx, e, err)
-        && event_append(tx, subject, c->claim->start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
+        && event_append(tx, subject, start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
                         S(""), err);
 }
 
@@ -227,7 +228,7 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                     INT(place->rank), INT(place->job))
         || !lease_job(tx, c, claimed, &tally, err))
         return false;
-    job->phase = c->claim->start ? PHASE_RUNNING : PHASE_LEASED;
+    job->phase = claimed->execution.started_at ? PHASE_RUNNING : PHASE_LEASED;
     job->attempt = claimed->execution.attempt;
     job->attempts_used = claimed->execution.tally.attempts_used;
     job->started_at = job->started_at ? job->started_at : claimed->execution.started_at;

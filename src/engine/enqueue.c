@@ -1,29 +1,24 @@
 // Storing jobs: the idempotency key decides whether there is a new one.
 //
-// The hash of (org, project, key) finds the record; the full key, on the job, is always compared.
+// The hash of (org, project, key) finds the records; the full key, on the job, is always compared.
 // All of it happens under the write lock, so two callers with one key get one job.
 #include <assert.h>
 
-#include "base/hash.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "store/key_index.h"
 #include "store/names.h"
 
-enum { PROBES_MAX = 16, RETRIES_MAX = 10000 };
+enum { RETRIES_MAX = 10000 };
 
-// Where the key's record is or would go.
+// The key's record, if there is one, and the job that has the key by it.
 struct key_slot {
-    int64_t hash;
+    struct key_search search;
+    struct key_record record;
     bool taken;
     struct job holder;
 };
-
-static bool holder_of(struct tx *tx, int64_t hash, int64_t *job, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_KEY_FIND, err, INT(hash)) && rows_number(&rows, job, err);
-}
 
 static bool same_key(const struct contract *a, const struct contract *b)
 {
@@ -36,23 +31,19 @@ static bool slot_find(struct tx *tx, const struct contract *contract, struct key
 {
     const struct str parts[] = { contract->org_id, contract->project_id,
                                  contract->idempotency_key };
-    const uint8_t *secret = NULL;
-    if (!store_secret(tx, &secret, err))
+    *slot = (struct key_slot){0};
+    if (!key_search_start(tx, parts, countof(parts), &slot->search, err))
         return false;
-    slot->hash = hash_short(secret, parts, countof(parts));
-    for (int i = 0; i < PROBES_MAX; i++, slot->hash++) {
-        int64_t job = 0;
-        if (!holder_of(tx, slot->hash, &job, err))
+    do {
+        if (!key_search_next(tx, &slot->search, &slot->record, err))
             return false;
-        slot->taken = job != 0;
-        if (!slot->taken)
+        if (slot->record.job == 0)
             return true;
-        if (!job_load_row(tx, job, &slot->holder, err))
+        if (!job_load_row(tx, slot->record.job, &slot->holder, err))
             return false;
-        if (same_key(contract, &slot->holder.contract))
-            return true;
-    }
-    return fail(err, PAWL_STORE, "no room for the idempotency key of this job");
+    } while (!same_key(contract, &slot->holder.contract));
+    slot->taken = true;
+    return true;
 }
 
 // The key's time to live counts from its first use and never ends before its job does.
@@ -62,10 +53,13 @@ static bool forgotten(const struct tx *tx, const struct job *holder)
         && holder->created_at + holder->contract.policy.key_ttl_us <= tx->now;
 }
 
-static bool slot_take(struct tx *tx, const struct key_slot *slot, int64_t job,
+static bool slot_take(struct tx *tx, const struct key_slot *slot, const struct job *job,
                       struct pawl_error *err)
 {
-    return sql_run(tx, slot->taken ? Q_KEY_REPLACE : Q_KEY_INSERT, err, INT(slot->hash), INT(job));
+    pawl_time expires_at = 0;
+    if (__builtin_add_overflow(tx->now, job->contract.policy.key_ttl_us, &expires_at))
+        expires_at = INT64_MAX;
+    return key_put(tx, &slot->search, &slot->record, job->id.high, expires_at, err);
 }
 
 static bool deduplicate(struct tx *tx, const struct contract *contract, struct key_slot *slot,
@@ -77,7 +71,7 @@ static bool deduplicate(struct tx *tx, const struct contract *contract, struct k
                     "payload, serial key or time is another: use a new key for a new job",
                     STR(contract->idempotency_key), STR(id_text(tx->arena, holder->id)));
     *job = *holder;
-    return sql_run(tx, Q_KEY_SEEN, err, INT(slot->hash), INT(tx->now));
+    return sql_run(tx, Q_KEY_SEEN, err, INT(slot->record.slot), INT(tx->now));
 }
 
 static bool not_too_old(struct tx *tx, const struct contract *contract, struct pawl_error *err)
@@ -150,7 +144,7 @@ static bool create(struct tx *tx, const struct contract *contract, const struct 
                    struct job *job, struct pawl_error *err)
 {
     if (!not_too_old(tx, contract, err) || !insert(tx, contract, job, err)
-        || !slot_take(tx, slot, job->id.high, err) || !place_new(tx, job, err))
+        || !slot_take(tx, slot, job, err) || !place_new(tx, job, err))
         return false;
     assert(!job_problem(job));
     return true;
@@ -167,7 +161,7 @@ bool job_enqueue(struct tx *tx, const struct contract *given, struct job *job,
                  bool *deduplicated, struct pawl_error *err)
 {
     struct contract contract = *given;
-    struct key_slot slot = {0};
+    struct key_slot slot;
     give_key(tx, &contract);
     if (!slot_find(tx, &contract, &slot, err))
         return false;
@@ -222,7 +216,6 @@ static bool free_key(struct tx *tx, const struct contract *old, struct contract 
     int64_t n = 1;
     struct str stem = key_stem(old->idempotency_key, old->origin, &n);
     for (int i = 0; i < RETRIES_MAX; i++, n++) {
-        *slot = (struct key_slot){0};
         contract->idempotency_key = str_format(tx->arena, "%.*s#%lld", STR(stem), (long long)n);
         if (!slot_find(tx, contract, slot, err))
             return false;

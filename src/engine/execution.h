@@ -33,7 +33,8 @@ struct claim {
     size_t job_type_count;
     size_t limit;
     int64_t lease_us;             // 0: as the job's policy says
-    bool start;                   // lease and start in one step
+    bool start;                   // lease and start in one step ...
+    int64_t start_us_min;         // ... unless its timeout is shorter than this
 };
 
 struct claimed {

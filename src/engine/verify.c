@@ -1,4 +1,4 @@
-// Passes over the three orders that records have: by job, by place in `ready`, by hash of the key.
+// Passes over the three orders that records have: by job, by place in `ready`, by slot of the key.
 //
 // A pass goes in pages: the key of a page's last row is found first, then every invariant of the
 // pass is asked for the rows up to it. The invariants are the queries of sql/verify.sql that have a
@@ -33,8 +33,8 @@ static const struct invariant checks[] = {
     [CHECK_STEP] = { "check_step", "the result of a step is JSON within its limit" },
     [CHECK_KEY_OF_JOB] = { "check_key_of_job", "a job is found by its idempotency key until the "
                                                "key is free again" },
-    [CHECK_KEY_RECORD] = { "check_key_record", "the record of an idempotency key is the one its "
-                                               "job's key is found by" },
+    [CHECK_KEY_RECORD] = { "check_key_record", "the record of an idempotency key is where its "
+                                               "job's key is looked for" },
     [CHECK_EVENT_NAMES] = { "check_event_names", "audit events have the names this program gives "
                                                  "them" },
 };
@@ -150,7 +150,7 @@ static bool check_jobs(struct verifying *v, const struct page *page, struct pawl
 
 static bool check_keys(struct verifying *v, const struct page *page, struct pawl_error *err)
 {
-    return !v->has_secret
+    return !v->finds_keys
         || verify_key_records(v, page->bounds[0].number, page->bounds[1].number, err);
 }
 
@@ -222,14 +222,16 @@ static bool count_jobs(struct tx *tx, int64_t *jobs, struct pawl_error *err)
     return rows_ok(&rows, err);
 }
 
-// Without the store's secret the keys cannot be looked up.
+// Without the store's secret, or without a generation, the keys cannot be looked up.
 static bool find_secret(struct verifying *v, struct pawl_error *err)
 {
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask_plain(&v->tx, &rows, Q_STORE_SECRET, err))
+    SCOPED(rows) struct rows secret = {0}, newest = {0};
+    if (!sql_ask_plain(&v->tx, &secret, Q_STORE_SECRET, err)
+        || !sql_ask_plain(&v->tx, &newest, Q_GENERATION_NEWEST, err))
         return false;
-    v->has_secret = rows_next(&rows) && row_text(&rows).n == 2 * (size_t)HASH_SECRET_BYTES;
-    return rows_ok(&rows, err);
+    v->finds_keys = rows_next(&secret) && row_text(&secret).n == 2 * (size_t)HASH_SECRET_BYTES
+                 && rows_next(&newest);
+    return rows_ok(&secret, err) && rows_ok(&newest, err);
 }
 
 // The queries know audit events by their names.

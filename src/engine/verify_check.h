@@ -26,7 +26,7 @@ struct verifying {
     struct verified *verified;
     struct tx tx;
     int64_t job;      // the row key of the job at hand; 0: none
-    bool has_secret;  // the hashes of idempotency keys can be computed
+    bool finds_keys;  // what looking up idempotency keys needs is there
 };
 
 // Tells of a violation by the job at hand. False only when the store cannot be read.
@@ -44,6 +44,6 @@ struct job;
 // The job is found by its idempotency key, or a later one that took the key over when it was free.
 CHECKED bool verify_key_of_job(struct verifying *v, const struct job *job, struct pawl_error *err);
 
-// The records of keys with $1 < hash <= $2: each is the one its job's key is found by.
+// The records of keys with $1 < slot <= $2: each is where its job's key is looked for.
 CHECKED bool verify_key_records(struct verifying *v, int64_t after, int64_t last,
                                 struct pawl_error *err);

@@ -300,7 +300,7 @@ bool verify_job(struct verifying *v, struct pawl_error *err)
         return false;
     if (problem && !verify_report(v, CHECK_STATE, err, "%s", problem))
         return false;
-    bool key_known = v->has_secret && !problem;
+    bool key_known = v->finds_keys && !problem;
     return check_executions(v, policy, &history, err) && check_end(v, policy, &history, err)
         && check_trail(v, &job, !problem, err) && check_payload(v, &job, err)
         && check_result(v, &job, err) && (!key_known || verify_key_of_job(v, &job, err));

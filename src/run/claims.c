@@ -12,6 +12,7 @@ enum { AHEAD_MAX = 256 };
 
 #define AHEAD_US MILLISECONDS(50)
 #define START_AHEAD_US MILLISECONDS(100)
+#define SHORT_US SECONDS(10)  // of less time nothing may go by while a job waits for its handler
 
 // ----- how many
 
@@ -56,6 +57,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
         .job_type_count = registry->handler_count,
         .limit = limit,
         .start = start,
+        .start_us_min = b->start_ahead ? SHORT_US : 0,
     };
     if (limit == 0)
         return true;
@@ -117,6 +119,8 @@ static void claim_answered(struct operation *self)
             pthread_cond_signal(&r->work);
     }
     pthread_cond_broadcast(&r->quiet);
+    if (!failed)  // workers may have become idle, or jobs ready, while it was on its way
+        claims_go_on(r);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -175,6 +179,18 @@ void claims_go_on(struct runner *r)
         return;
     r->claiming = false;  // the next tick tries again
     keep_batch(r, b);
+    pthread_cond_broadcast(&r->quiet);
+}
+
+void claims_cancel(struct runner *r, const char *job_id)
+{
+    struct id id;
+    if (!id_parse(str_of(job_id), &id))
+        return;
+    for (struct batch *b = r->batches; b; b = b->next)
+        for (size_t i = b->taken; i < b->count; i++)
+            if (id_eq(b->claimed[i].job.id, id))
+                b->claimed[i].execution.cancel_requested_at = world_wall(r->world);
 }
 
 bool claims_pending(const struct runner *r)
@@ -224,6 +240,8 @@ static bool fill(struct runner *r, const struct batch *b, const struct claimed *
     run->counts_from = b->at;
     run->lease_until = b->at + claimed->execution.lease_us;
     run->deadline = INT64_MAX;  // until its handler begins
+    if (claimed->execution.cancel_requested_at)
+        atomic_store(&run->stop, PAWL_STOP_CANCELLED);
     return run_fill(run, claimed, &r->worker);
 }
 

@@ -25,7 +25,8 @@ struct pawl {
     pthread_mutex_t reading;      // guards the reader
     struct db *reader;            // NULL until it is needed
 
-    pthread_mutex_t starting;     // one start, drain or stop at a time; guards `runner`
+    pthread_mutex_t starting;     // one start, drain or stop at a time
+    pthread_mutex_t looking;      // guards what follows; held for a moment only
     struct runner *runner;        // NULL until pawl_start, or until a test runs jobs by hand
     struct pawl_figures figures;  // of the last runner
     struct loans *loans;

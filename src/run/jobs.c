@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/job.h"
+#include "run/loan.h"
 #include "run/request.h"
 #include "run/runner.h"
 
@@ -81,7 +82,7 @@ bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t cou
         .count = count,
         .tickets = tickets,
     };
-    return pipeline_do(pawl->pipeline, &e.operation, err);
+    return loan_none_here(pawl, err) && pipeline_do(pawl->pipeline, &e.operation, err);
 }
 
 bool pawl_enqueue(struct pawl *pawl, const struct pawl_job *job, struct pawl_ticket *ticket,
@@ -179,7 +180,8 @@ bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
 {
     if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
         return false;
-    int64_t end = world_monotonic(pawl->world) + timeout_us;
+    int64_t now = world_monotonic(pawl->world);
+    int64_t end = timeout_us < INT64_MAX - now ? now + timeout_us : INT64_MAX;
     for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
         if (!pawl_get(pawl, job_id, status, err))
             return false;
@@ -214,7 +216,8 @@ static bool change(struct pawl *pawl, const char *job_id, struct changing *c, st
     c->operation = (struct operation){ .run = write_change,
                                        .arena = arena,
                                        .caller = &pawl->caller };
-    return request_id(job_id, &c->id, err) && pipeline_do(pawl->pipeline, &c->operation, err);
+    return request_id(job_id, &c->id, err) && loan_none_here(pawl, err)
+        && pipeline_do(pawl->pipeline, &c->operation, err);
 }
 
 bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
@@ -227,10 +230,10 @@ bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
 // A run of this process hears of it at once; others at their next tick.
 static void tell_run(struct pawl *pawl, const char *job_id)
 {
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     if (pawl->runner)
         runner_cancel(pawl->runner, job_id);
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
 }
 
 bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended, struct pawl_error *err)

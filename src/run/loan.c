@@ -30,7 +30,7 @@ static bool alive(struct pawl_tx *loan, struct pawl_error *err)
         loan_take_back(loan);
     return (!late && !loan->over)
         || fail(err, PAWL_FENCED, "the loan of %lld ms is over: nothing was stored",
-                (long long)((loan->until - loan->began) / 1000));
+                (long long)(loan->allowed_us / 1000));
 }
 
 // An operation that the store failed half-way must not be committed, whoever overlooks its error.
@@ -51,9 +51,8 @@ static bool begin(struct pawl_tx *loan, struct pawl_error *err)
         return false;
     loan->tx = &loan->own;
     loan->own.caller = &pawl->caller;
-    loan->began = world_monotonic(pawl->world);
-    loan->until = loan->began + pawl->options.loan_us;
-    guest_enter(loan->tx, loan->until);
+    loan->allowed_us = pawl->options.loan_us;
+    loan->until = guest_enter(loan->tx, loan->allowed_us);
     return loans_enlist(loan, err);
 }
 
@@ -68,8 +67,8 @@ static void discard(struct pawl_tx *loan)
 bool pawl_begin(struct pawl *pawl, struct pawl_tx **tx, struct pawl_error *err)
 {
     *tx = NULL;
-    if (loan_here(pawl))
-        return fail(err, PAWL_USAGE, "this thread has a transaction already: use it or end it");
+    if (!loan_none_here(pawl, err))
+        return false;
     struct pawl_tx *loan = calloc(1, sizeof *loan);
     if (!loan)
         return fail(err, PAWL_NO_MEMORY, "no memory for a transaction");

@@ -20,7 +20,8 @@ struct pawl_tx {
     struct pawl *pawl;   // of a loan that is over: may be closed
     struct loans *loans;
     struct tx *tx;       // `own`, or the pipeline's in a handler's commit
-    int64_t began, until;  // monotonic
+    int64_t allowed_us;
+    int64_t until;       // monotonic
 
     // Guarded by db_hold.
     bool over;                 // ended, or taken back
@@ -44,9 +45,9 @@ CHECKED bool loans_open(struct loans **loans, struct pawl *pawl, struct pawl_err
 // must, still end its transaction, and is told that the loan is over. NULL is fine.
 void loans_close(struct loans *loans);
 
-// Whether this thread has a transaction on the store, so that waiting for the store would be
+// PAWL_USAGE when this thread has a transaction on the store: waiting for the writer would be
 // waiting for itself.
-bool loan_here(struct pawl *pawl);
+CHECKED bool loan_none_here(struct pawl *pawl, struct pawl_error *err);
 
 // The application's part of a commit, inside `tx`: calls the handler's `commit`. What it wrote is
 // taken back when it answers false, comes late or leaves something behind; the error is then a

@@ -45,19 +45,17 @@ static bool settle(struct pawl_tx *loan, struct pawl_run *run, bool answer, stru
 
 bool loan_within(struct pawl *pawl, struct tx *tx, struct pawl_run *run, struct pawl_error *err)
 {
-    int64_t now = world_monotonic(pawl->world);
     struct pawl_tx loan = {
         .pawl = pawl,
         .loans = pawl->loans,
         .tx = tx,
-        .began = now,
-        .until = now + pawl->options.commit_us,
+        .allowed_us = pawl->options.commit_us,
     };
     if (run->commit_spoilt.n)
         return refuse(run, ERROR_TRANSIENT, run->commit_spoilt.s, err);
     if (!tx_mark(tx, err) || !loans_enlist(&loan, err))
         return false;
-    guest_enter(tx, loan.until);
+    loan.until = guest_enter(tx, loan.allowed_us);
     bool answer = run->handler->commit(run, &loan, run->handler->context);
     loans_dismiss(&loan, false);
     return settle(&loan, run, answer, err);

@@ -74,6 +74,7 @@ bool loans_borrow(struct pawl_tx *loan, struct pawl_error *err)
     struct db_options options = {
         .url = str_of(loan->pawl->options.store),
         .world = loan->pawl->world,
+        .busy_us = loan->pawl->options.busy_us,
         .must_exist = true,
         .shared = true,
     };
@@ -100,7 +101,7 @@ static void tell_over(struct pawl *pawl, const struct pawl_tx *loan)
 {
     journal_write(&pawl->journal, LOAN_OVER, &(struct journal_subject){0},
                   "a transaction that was lent for %lld ms was not ended: it is taken back",
-                  (long long)((loan->until - loan->began) / 1000));
+                  (long long)(loan->allowed_us / 1000));
 }
 
 // With the mutex held; gives it up in between.
@@ -210,17 +211,19 @@ void loans_dismiss(struct pawl_tx *loan, bool keep)
         free_loans(loans);
 }
 
-bool loan_here(struct pawl *pawl)
+bool loan_none_here(struct pawl *pawl, struct pawl_error *err)
 {
     if (loans_of_thread == 0)
-        return false;
+        return true;
     struct loans *loans = pawl->loans;
     bool here = false;
     pthread_mutex_lock(&loans->mutex);
     for (struct pawl_tx *loan = loans->outstanding; loan; loan = loan->next)
         here = here || pthread_equal(loan->thread, pthread_self());
     pthread_mutex_unlock(&loans->mutex);
-    return here;
+    return !here
+        || fail(err, PAWL_USAGE, "this thread has a transaction of the store: use it (pawl_tx_...) "
+                                 "or end it first");
 }
 
 // ----- with the handle

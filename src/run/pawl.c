@@ -69,6 +69,7 @@ static bool check_options(struct pawl *pawl, struct pawl_error *err)
     check_range(&problems, "grace_us", o->grace_us, 0, HOURS(1));
     check_range(&problems, "loan_us", o->loan_us, MILLISECONDS(1), MINUTES(1));
     check_range(&problems, "commit_us", o->commit_us, MILLISECONDS(1), MINUTES(1));
+    check_range(&problems, "busy_us", o->busy_us, 0, HOURS(1));
     check_range(&problems, "virtual_start", o->virtual_start, 0, DAYS(365 * 1000));
     if (!uuid_valid(str_of(o->org_id)))
         problem_add(&problems, "org_id", "must be a UUID in lower case");
@@ -98,6 +99,7 @@ static void set_up(struct pawl *pawl)
     journal_open(&pawl->journal, o, pawl->world);
     pthread_mutex_init(&pawl->reading, NULL);
     pthread_mutex_init(&pawl->starting, NULL);
+    pthread_mutex_init(&pawl->looking, NULL);
 }
 
 static bool open_store(struct pawl *pawl, struct pawl_error *err)
@@ -105,6 +107,7 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
     struct pipeline_options options = {
         .db = { .url = str_of(pawl->options.store),
                 .world = pawl->world,
+                .busy_us = pawl->options.busy_us,
                 .listen = !pawl->options.virtual_time },
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,
@@ -140,6 +143,7 @@ void handle_release(struct pawl *pawl)
 {
     if (atomic_fetch_sub(&pawl->users, 1) > 1)
         return;
+    pthread_mutex_destroy(&pawl->looking);
     pthread_mutex_destroy(&pawl->starting);
     pthread_mutex_destroy(&pawl->reading);
     journal_close(&pawl->journal);
@@ -188,9 +192,12 @@ bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
 // With `starting` held.
 static void close_runner(struct pawl *pawl)
 {
-    pawl->figures = runner_figures(pawl->runner);
-    runner_close(pawl->runner);
+    struct runner *runner = pawl->runner;
+    pthread_mutex_lock(&pawl->looking);
+    pawl->figures = runner_figures(runner);
     pawl->runner = NULL;
+    pthread_mutex_unlock(&pawl->looking);
+    runner_close(runner);
 }
 
 static bool start(struct pawl *pawl, struct pawl_error *err)
@@ -238,9 +245,9 @@ void pawl_stop(struct pawl *pawl, int64_t wait_us)
 struct pawl_figures pawl_figures(struct pawl *pawl)
 {
     struct pipeline_figures written = pipeline_figures(pawl->pipeline);
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     struct pawl_figures figures = pawl->runner ? runner_figures(pawl->runner) : pawl->figures;
-    pthread_mutex_unlock(&pawl->starting);
+    pthread_mutex_unlock(&pawl->looking);
     figures.commits = written.groups;
     figures.operations = written.operations;
     return figures;
@@ -248,18 +255,20 @@ struct pawl_figures pawl_figures(struct pawl *pawl)
 
 // ----- time
 
-static struct runner *runner_of(struct pawl *pawl)
+static struct runner *visit_runner(struct pawl *pawl)
 {
-    pthread_mutex_lock(&pawl->starting);
+    pthread_mutex_lock(&pawl->looking);
     struct runner *runner = pawl->runner;
-    pthread_mutex_unlock(&pawl->starting);
+    if (runner)
+        runner_visit(runner);
+    pthread_mutex_unlock(&pawl->looking);
     return runner;
 }
 
 bool pawl_run_until_idle(struct pawl *pawl, struct pawl_error *err)
 {
     if (!pawl->options.virtual_time) {
-        struct runner *runner = runner_of(pawl);
+        struct runner *runner = visit_runner(pawl);
         return runner ? runner_wait_idle(runner, err)
                       : fail(err, PAWL_USAGE, "nothing runs: say pawl_start first");
     }

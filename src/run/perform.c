@@ -10,6 +10,8 @@
 
 bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error *err)
 {
+    if (!loan_none_here(run->pawl, err))
+        return false;
     if (!runner_enter(run))
         return fail(err, PAWL_FENCED, "this run may not write any more");
     bool done = pipeline_do(run->pawl->pipeline, operation, err);
@@ -166,6 +168,10 @@ static enum run_end end_after(struct pawl_run *run, bool done)
 
 static void prepare(struct pawl_run *run)
 {
+    if (!runner_began(run, false)) {
+        run->end = end_after(run, false);
+        return;
+    }
     bool done = run->handler->prepare(run, run->handler->context) && !run->failed;
     if (run->arena.failed)
         run_failed(run, ERROR_RESOURCE_LIMIT, "no memory for what the handler said");
@@ -197,11 +203,10 @@ static bool committed(struct pawl_run *run)
 static void finish(struct pawl_run *run)
 {
     bool (*work)(struct pawl_run *, void *) = run->handler->finish;
-    run->finishing = true;
     run->failed = false;
     run->counts_from = world_monotonic(run->pawl->world);
-    runner_began(run);
-    bool done = (!work || work(run, run->handler->context)) && !run->failed;
+    bool began = runner_began(run, true);
+    bool done = began && (!work || work(run, run->handler->context)) && !run->failed;
     enum pawl_stop stop = pawl_stopped(run);
     run->end = done ? RUN_END_DONE : stop == PAWL_STOP_SHUTDOWN ? RUN_END_RELEASE
                                                                 : RUN_END_FAIL;
@@ -215,7 +220,6 @@ bool run_perform(struct pawl_run *run)
     if (run->finishing) {
         finish(run);
     } else if (start(run)) {
-        runner_began(run);
         prepare(run);
         if (run->end == RUN_END_COMMIT && run->handler->finish && committed(run))
             finish(run);

@@ -34,6 +34,8 @@ struct pipeline {
     struct pipeline_figures figures;
     pipeline_more more;
     void *more_self;
+    bool asking;            // the writer is in `more`
+    pthread_cond_t asked;   // ... and has left it
 
     struct db *db;    // the writer's; NULL after it had to be given up
     bool was_closed;  // since it was first opened
@@ -228,8 +230,16 @@ static struct operation *ask_for_more(struct pipeline *p, bool news)
     pthread_mutex_lock(&p->mutex);
     pipeline_more more = p->more;
     void *self = p->more_self;
+    p->asking = more != NULL;
     pthread_mutex_unlock(&p->mutex);
-    return more ? more(self, news) : NULL;
+    if (!more)
+        return NULL;
+    struct operation *added = more(self, news);
+    pthread_mutex_lock(&p->mutex);
+    p->asking = false;
+    pthread_cond_broadcast(&p->asked);
+    pthread_mutex_unlock(&p->mutex);
+    return added;
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
@@ -435,10 +445,8 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     if (!submitted)
         return false;
     asked->error = waiter.operation.error;
-    if (asked->error.code == PAWL_OK)
-        return true;
-    *err = asked->error;
-    return false;
+    return asked->error.code == PAWL_OK
+        || fail(err, asked->error.code, "%s", asked->error.message);
 }
 
 void pipeline_set_more(struct pipeline *p, pipeline_more more, void *self)
@@ -446,6 +454,8 @@ void pipeline_set_more(struct pipeline *p, pipeline_more more, void *self)
     pthread_mutex_lock(&p->mutex);
     p->more = more;
     p->more_self = self;
+    while (p->asking)
+        pthread_cond_wait(&p->asked, &p->mutex);
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -482,6 +492,7 @@ bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *op
     queue_init(&p->waiting);
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->news, NULL);
+    pthread_cond_init(&p->asked, NULL);
     bool opened = store_open(p, err);
     if (opened && !options->by_hand && pthread_create(&p->writer, NULL, write_until_closed, p) != 0)
         opened = fail(err, PAWL_NO_MEMORY, "no thread to write to the store with");
@@ -507,6 +518,7 @@ void pipeline_close(struct pipeline *p)
     while (pipeline_round(p) > 0) {}
     store_close(p);
     arena_end(&p->arena);
+    pthread_cond_destroy(&p->asked);
     pthread_cond_destroy(&p->news);
     pthread_mutex_destroy(&p->mutex);
     free(p);

@@ -23,21 +23,6 @@ static bool write_progress(struct tx *tx, struct operation *self, struct pawl_er
     return execution_progress(tx, &o->run->lease, &o->progress, &e, err);
 }
 
-// One line of whole characters that fits: what a person reads.
-static void clean(char text[PROGRESS_BYTES_MAX + 1])
-{
-    size_t n = strlen(text);
-    for (size_t i = 0, step; i < n; i += step) {
-        step = utf8_step((struct str){ text + i, n - i });
-        unsigned char first = (unsigned char)text[i];
-        if (step == 0 && n - i < 4 && first >= 0xc0)
-            text[n = i] = '\0';  // the end cut it in half
-        else if (step == 0 || first < 0x20 || first == 0x7f)
-            text[i] = ' ';
-        step = step ? step : 1;
-    }
-}
-
 // Takes the newest, and says whether it should be written now.
 static bool take(struct pawl_run *run, int percent, const char *text)
 {
@@ -60,10 +45,9 @@ void pawl_progress(struct pawl_run *run, int percent, const char *format, ...)
     char text[PROGRESS_BYTES_MAX + 1] = "";
     va_list args;
     va_start(args, format);
-    if (format)
-        vsnprintf(text, sizeof text, format, args);
+    int length = format ? vsnprintf(text, sizeof text, format, args) : 0;
     va_end(args);
-    clean(text);
+    text_tidy(text, length >= (int)sizeof text);
     int shown = percent < 0 ? 0 : percent > 100 ? 100
                                                 : percent;
     if (!take(run, shown, text))

@@ -114,7 +114,8 @@ static void set_failed(struct pawl_run *run, enum error_class class, const char 
     char message[ERROR_MESSAGE_BYTES_MAX];
     if (run->failed)
         return;
-    vsnprintf(message, sizeof message, format, args);
+    int length = vsnprintf(message, sizeof message, format, args);
+    text_tidy(message, length >= (int)sizeof message);
     run->failed = true;
     run->class = class;
     run->message = keep_str(run, str_of(message));

@@ -32,7 +32,7 @@ struct pawl_run {
     struct lease lease;
     int64_t timeout_us, lease_us, step_attempts;
     pawl_time leased_at;             // by the store's clock
-    bool finishing;                  // only the commit phase is left
+    bool finishing;                  // only the commit phase is left; written under the mutex
     bool started;                    // IN_PROGRESS in the store
     int64_t began;                   // monotonic, when the handler began
 
@@ -64,6 +64,7 @@ struct pawl_run {
     int64_t deadline;     // monotonic; a handler that runs past it is told, then written off
     int64_t lease_until;  // monotonic; when the lease is over unless it is renewed
     bool ending;          // the handler has answered, the store has not
+    bool awaits_verdict;  // it passed its deadline: the sweep ends it
     bool unwritten;       // the store failed when its end was to be written: tried again
     bool overdue;
     bool replaced;        // another thread took the place of the one its handler does not leave

@@ -34,10 +34,13 @@ static int64_t from_now(const struct runner *r, int64_t microseconds)
 
 // ----- the dispatcher
 
+// A tick that is late, because another process has the store, rings when it is answered: until then
+// there is nothing to do about it.
 static int64_t next_wake(const struct runner *r)
 {
-    int64_t next = watch_next(r);
-    return r->tick_next < next ? r->tick_next : next;
+    int64_t next = watch_next(r), now = world_monotonic(r->world);
+    int64_t tick = r->ticking && r->tick_next <= now ? now + TICK_US : r->tick_next;
+    return tick < next ? tick : next;
 }
 
 static void dispatch(struct runner *r)
@@ -89,23 +92,40 @@ void runner_leave(struct pawl_run *run)
     pthread_mutex_unlock(&r->mutex);
 }
 
-void runner_began(struct pawl_run *run)
+// A commit that came first has won: neither a request nor the deadline before it ends its phase.
+static void forget_stop(struct pawl_run *run)
+{
+    int cancelled = PAWL_STOP_CANCELLED, late = PAWL_STOP_DEADLINE;
+    atomic_compare_exchange_strong(&run->stop, &cancelled, PAWL_GO_ON);
+    atomic_compare_exchange_strong(&run->stop, &late, PAWL_GO_ON);
+}
+
+bool runner_began(struct pawl_run *run, bool finishing)
 {
     struct runner *r = run->runner;
     pthread_mutex_lock(&r->mutex);
-    run->began = world_monotonic(r->world);
-    run->deadline = run->counts_from + run->timeout_us;
+    run->finishing = finishing;
     run->overdue = false;
-    r->figures.started++;
+    if (finishing)
+        forget_stop(run);
+    bool may = pawl_stopped(run) == PAWL_GO_ON && !atomic_load(&run->written_off);
+    run->began = may ? world_monotonic(r->world) : 0;
+    run->deadline = may ? run->counts_from + run->timeout_us : INT64_MAX;
+    r->figures.started += may;
     pthread_mutex_unlock(&r->mutex);
-    journal_write(&run->pawl->journal, RUN_STARTED, &run->subject, "%s",
-                  run->finishing ? "its commit phase begins" : "it begins");
+    if (may)
+        journal_write(&run->pawl->journal, RUN_STARTED, &run->subject, "%s",
+                      finishing ? "its commit phase begins" : "it begins");
+    return may;
 }
 
-// The end of a lease overrules a request: nothing more can be written.
+// The end of a lease overrules a request: nothing more can be written. A job that has committed
+// cannot be cancelled any more.
 void runner_stop_run(struct pawl_run *run, enum pawl_stop why)
 {
     int going_on = PAWL_GO_ON;
+    if (why == PAWL_STOP_CANCELLED && run->finishing)
+        return;
     if (why == PAWL_STOP_LEASE_LOST || why == PAWL_STOP_DEADLINE)
         atomic_store(&run->stop, (int)why);
     else
@@ -129,6 +149,7 @@ void runner_cancel(struct runner *r, const char *job_id)
     for (struct pawl_run *run = r->runs; run; run = run->next)
         if (strcmp(run->subject.job_id, job_id) == 0)
             runner_stop_run(run, PAWL_STOP_CANCELLED);
+    claims_cancel(r, job_id);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -175,19 +196,9 @@ static void count_end(struct runner *r, const struct pawl_run *run)
         f->succeeded++;
 }
 
-// When the store failed the lease is still held: the end is written at a later tick, as long as it
-// is.
-void runner_ended(struct pawl_run *run)
+void runner_forget(struct pawl_run *run)
 {
     struct runner *r = run->runner;
-    pthread_mutex_lock(&r->mutex);
-    bool store_failed = run->end != RUN_END_NOTHING && run->ended_with != PAWL_OK
-                     && !pawl_code(run->ended_with)->refusal;
-    if (store_failed && !r->closing && world_monotonic(r->world) < run->lease_until) {
-        run->unwritten = true;
-        pthread_mutex_unlock(&r->mutex);
-        return;
-    }
     r->figures.leases_lost += run->ended_with == PAWL_FENCED;
     count_end(r, run);
     unlink_run(r, run);
@@ -196,16 +207,31 @@ void runner_ended(struct pawl_run *run)
     if (r->idle > 0)
         pthread_cond_signal(&r->work);
     pthread_cond_broadcast(&r->quiet);
+}
+
+// When the store failed the lease is still held: the end is written at a later tick, as long as it
+// is. A run that passed its deadline is ended by the sweep, and is known here until it was: a lease
+// that nobody knows would be given back, and the job tried again.
+void runner_ended(struct pawl_run *run)
+{
+    struct runner *r = run->runner;
+    pthread_mutex_lock(&r->mutex);
+    bool store_failed = run->end != RUN_END_NOTHING && run->ended_with != PAWL_OK
+                     && !pawl_code(run->ended_with)->refusal;
+    run->unwritten = store_failed && !r->closing
+                  && world_monotonic(r->world) < run->lease_until;
+    run->awaits_verdict = run->end == RUN_END_NOTHING && run->overdue && !run->finishing
+                       && !r->closing;
+    if (!run->unwritten && !run->awaits_verdict)
+        runner_forget(run);
     pthread_mutex_unlock(&r->mutex);
 }
 
 bool runner_pause(struct pawl_run *run, int64_t microseconds)
 {
     struct runner *r = run->runner;
-    if (!r->has_threads) {
-        world_sleep(r->world, microseconds);
-        return pawl_stopped(run) == PAWL_GO_ON;
-    }
+    if (!r->has_threads)
+        return runner_pause_by_hand(run, microseconds);
     pthread_mutex_lock(&r->mutex);
     int64_t deadline = from_now(r, microseconds);
     while (pawl_stopped(run) == PAWL_GO_ON && wait_quiet(r, deadline)) {}
@@ -240,6 +266,7 @@ bool runner_drain(struct runner *r, int64_t wait_us, struct pawl_error *err)
 {
     pthread_mutex_lock(&r->mutex);
     r->mode = RUNNER_DRAINING;
+    pthread_cond_broadcast(&r->quiet);
     bool quiet = wait_until_quiet(r, from_now(r, wait_us));
     size_t running = r->running;
     pthread_mutex_unlock(&r->mutex);
@@ -320,7 +347,7 @@ static bool enter(struct runner *r, struct pawl_error *err)
     if (!boot_enter(r->pawl->pipeline, &r->instance, &recovered, err))
         return false;
     size_t runs = recovered.ended + recovered.finished;
-    r->figures.recovered = (int64_t)runs;
+    r->figures.recovered += (int64_t)runs;
     if (runs > 0)
         journal_write(&r->pawl->journal, RUNS_RECOVERED, NULL,
                       "%zu runs of an earlier process of %.*s: %zu had not committed and were "
@@ -334,8 +361,10 @@ static void init(struct runner *r, struct pawl *pawl)
     pthread_condattr_t monotonic;
     *r = (struct runner){ .pawl = pawl,
                           .world = pawl->world,
+                          .figures = pawl->figures,
                           .maybe_more = true,
                           .handler_us = QUICK_UNKNOWN_US };
+    r->figures.written_off_now = 0;  // those of the last runner stay with it
     r->batches_end = &r->batches;
     r->tick.runner = r;
     r->tick_next = r->alive_next = r->renew_next = world_monotonic(r->world);
@@ -361,7 +390,9 @@ bool runner_open(struct pawl *pawl, struct pawl_error *err)
                                  .instance = r->instance.name,
                                  .boot_id = r->instance.boot_id };
     r->mode = RUNNER_WORKING;
+    pthread_mutex_lock(&pawl->looking);
     pawl->runner = r;
+    pthread_mutex_unlock(&pawl->looking);
     return true;
 }
 
@@ -387,7 +418,7 @@ bool runner_start_threads(struct runner *r, struct pawl_error *err)
 static bool awaited(const struct runner *r)
 {
     const struct pawl_run *run = r->runs;
-    while (run && (!run->ending || run->unwritten))
+    while (run && (!run->ending || run->unwritten || run->awaits_verdict))
         run = run->next;
     return run || r->ticking || r->claiming || r->calls > 0;
 }
@@ -413,8 +444,7 @@ void runner_close(struct runner *r)
     struct pawl_error err;
     pipeline_set_more(r->pawl->pipeline, NULL, NULL);
     join_threads(r);
-    // Also the last word to the writer, which by then has left claims_more. When the store does not
-    // take it the instance's liveness runs out by itself.
+    // When the store does not take it the instance's liveness runs out by itself.
     (void)!boot_leave(r->pawl->pipeline, &r->instance, &err);
     pthread_mutex_lock(&r->mutex);
     workers_bury(r);
@@ -474,6 +504,13 @@ struct pawl_figures runner_figures(struct runner *r)
     return figures;
 }
 
+void runner_visit(struct runner *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    r->calls++;
+    pthread_mutex_unlock(&r->mutex);
+}
+
 // A tick that begins from now on has seen everything that is due now; after it, nothing may be
 // under way and the last claim must have come back short.
 bool runner_wait_idle(struct runner *r, struct pawl_error *err)
@@ -491,6 +528,8 @@ bool runner_wait_idle(struct runner *r, struct pawl_error *err)
     bool working = r->mode == RUNNER_WORKING;
     struct pawl_error trouble = r->trouble;
     bool troubled = r->troubles >= troubles + TROUBLES_MAX;
+    r->calls--;
+    pthread_cond_broadcast(&r->quiet);
     pthread_mutex_unlock(&r->mutex);
     if (troubled)
         return fail(err, trouble.code, "%s", trouble.message);

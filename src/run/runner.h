@@ -76,7 +76,7 @@ struct runner {
     size_t spare_run_count;
     size_t idle, threads, running;
     size_t burying;           // workers that log ended runs just now
-    size_t calls;             // of handlers that wait for the store
+    size_t calls;             // of handlers that wait for the store, of threads that wait here
     bool claiming;            // a claim is on its way
     bool maybe_more;          // a claim may find something
     uint64_t news;            // counts what might be claimed
@@ -105,10 +105,13 @@ void runner_close(struct runner *runner);
 void runner_free(struct runner *runner);
 void runner_free_last(struct runner *runner);  // ... by that last one
 
-// Works by hand until nothing is left to do, or waits until the threads have.
+// Works by hand until nothing is left to do.
 CHECKED bool runner_run_until_idle(struct runner *runner, struct pawl_error *err);
 // By hand: time goes by, and what comes due happens. Within a handler only the clock moves.
 CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct pawl_error *err);
+// Waits until the threads have nothing left to do. The runner is not freed between runner_visit and
+// the end of this.
+void runner_visit(struct runner *runner);
 CHECKED bool runner_wait_idle(struct runner *runner, struct pawl_error *err);
 void runner_cancel(struct runner *runner, const char *job_id);
 struct pawl_figures runner_figures(struct runner *runner);
@@ -128,6 +131,9 @@ struct pawl_run *claims_take(struct runner *runner);
 // With the mutex held: gives back what was claimed and not taken. Gives the mutex up in between.
 void claims_give_back(struct runner *runner);
 
+// With the mutex held: a job that is leased and not begun is to be cancelled.
+void claims_cancel(struct runner *runner, const char *job_id);
+
 // With the mutex held: a claim in progress or leases that wait.
 bool claims_pending(const struct runner *runner);
 
@@ -142,7 +148,10 @@ void workers_bury(struct runner *runner);
 
 // ----- ticks (ticks.c)
 
+#define TICK_US SECONDS(1)
+
 void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
+int64_t tick_wait(const struct tick *tick);  // after its answer, how long until something is due
 void tick_finish(struct runner *runner);  // with the mutex held, after its answer
 void tick_give_back(struct runner *runner, const struct lease *lease);  // without waiting
 void note_trouble(struct runner *runner, const struct pawl_error *err);  // with the mutex held
@@ -155,13 +164,17 @@ int64_t watch_next(const struct runner *runner);  // monotonic, when that should
 CHECKED bool runner_enter(struct pawl_run *run);
 void runner_leave(struct pawl_run *run);
 
-void runner_began(struct pawl_run *run);   // its handler begins: from here its time counts
+// Its handler begins, with its work or with its commit phase: from here its time counts. False when
+// it was told to stop before.
+CHECKED bool runner_began(struct pawl_run *run, bool finishing);
 void runner_stop_run(struct pawl_run *run, enum pawl_stop why);
 void runner_step_retried(struct pawl_run *run, struct str step, struct str why);
 
 // Its handler has answered. True when another thread has its place by now: this one has to leave.
 bool runner_ending(struct pawl_run *run);
 void runner_ended(struct pawl_run *run);   // the store has answered
+void runner_forget(struct pawl_run *run);  // with the mutex held: nothing is left to do with it
 
 // Waits until the run should stop. False when that happened before the time was over.
 bool runner_pause(struct pawl_run *run, int64_t microseconds);
+bool runner_pause_by_hand(struct pawl_run *run, int64_t microseconds);

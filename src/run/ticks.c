@@ -10,7 +10,6 @@
 
 enum { SWEEP_MAX = 200 };
 
-#define TICK_US SECONDS(1)
 #define ALIVE_EVERY_US (ALIVE_US / 3)
 #define RENEW_EVERY_US_MAX SECONDS(10)
 #define STALE_US SECONDS(2)  // leased ahead and not begun by then: others may have it
@@ -40,13 +39,16 @@ static bool tick_write(struct tx *tx, struct operation *self, struct pawl_error 
         && sweep(tx, SWEEP_MAX, &t->swept, err);
 }
 
-// When the next one is due: in a second, or when something is.
-static int64_t next_tick(const struct tick *t)
+// In a second, or when something is due. What should have been swept and was not has damaged
+// records: looking again at once would find the same.
+int64_t tick_wait(const struct tick *t)
 {
-    int64_t due = t->swept.next ? t->swept.next - t->now : TICK_US;
-    if (t->swept.more || due < 0)
-        due = 0;
-    return t->at + (due < TICK_US ? due : TICK_US);
+    const struct swept *s = &t->swept;
+    bool moved = s->expired + s->timed_out + s->finished + s->due + s->gave_up > 0;
+    if (s->more && moved)
+        return 0;
+    int64_t due = s->next > t->now ? s->next - t->now : TICK_US;
+    return due < TICK_US ? due : TICK_US;
 }
 
 static void tick_answered(struct operation *self)
@@ -58,11 +60,12 @@ static void tick_answered(struct operation *self)
     r->ticking = false;
     r->tick_answered = true;
     r->ticks++;
-    r->tick_next = failed ? t->at + TICK_US : next_tick(t);
+    r->tick_next = t->at + (failed ? TICK_US : tick_wait(t));
     if (failed)
         note_trouble(r, &self->error);
     // An idle runner need not look at the answer before its next tick.
-    bool look = failed || r->runs || r->batches || r->tick_next < t->at + TICK_US;
+    bool look = failed || r->runs || r->batches || r->tick_next < t->at + TICK_US
+             || r->tick_next <= world_monotonic(r->world);
     pthread_cond_broadcast(&r->quiet);
     pthread_mutex_unlock(&r->mutex);
     if (look && r->bell)
@@ -153,7 +156,7 @@ static bool known(const struct runner *r, const struct holding *holding)
 {
     for (const struct pawl_run *run = r->runs; run; run = run->next)
         if (id_eq(run->lease.execution, holding->execution))
-            return !atomic_load(&run->written_off);
+            return !(run->finishing && atomic_load(&run->written_off));
     for (const struct batch *b = r->batches; b; b = b->next)
         for (size_t i = b->taken; i < b->count; i++)
             if (id_eq(b->claimed[i].execution.id, holding->execution))
@@ -161,8 +164,8 @@ static bool known(const struct runner *r, const struct holding *holding)
     return false;
 }
 
-// A lease nobody here knows of: the answer to its claim was lost, or its handler was written off.
-// It would be renewed for ever, so it is given back.
+// A lease nobody here knows of: the answer to its claim was lost, or its handler was written off in
+// the commit phase, for which there is no deadline in the store. It would be renewed for ever, so it is given back.
 struct stray {
     struct operation operation;
     struct arena arena;
@@ -234,6 +237,21 @@ static void write_again(struct runner *r)
     }
 }
 
+static struct pawl_run *first_judged(const struct runner *r, const struct tick *t)
+{
+    struct pawl_run *run = r->runs;
+    while (run && (!run->awaits_verdict || find(t, run->lease.execution)))
+        run = run->next;
+    return run;
+}
+
+// Runs that passed their deadline and that the store has ended by now.
+static void forget_judged(struct runner *r, const struct tick *t)
+{
+    for (struct pawl_run *run; (run = first_judged(r, t));)
+        runner_forget(run);
+}
+
 // Leases that wait behind handlers which take longer than they used to: others may have them.
 static void give_stale_back(struct runner *r)
 {
@@ -275,6 +293,7 @@ void tick_finish(struct runner *r)
         if (t->alive)
             r->alive_next = t->at + ALIVE_EVERY_US;
         give_strays_back(r, t);
+        forget_judged(r, t);
     }
     r->tick_answered = false;
     write_again(r);

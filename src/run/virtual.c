@@ -62,12 +62,30 @@ bool runner_run_until_idle(struct runner *r, struct pawl_error *err)
 // How long until something happens by itself, at most `limit`.
 static int64_t next_event(const struct runner *r, int64_t limit)
 {
-    int64_t next = limit, now = world_monotonic(r->world);
-    if (r->tick.swept.next && r->tick.swept.next - r->tick.now < next)
-        next = r->tick.swept.next - r->tick.now;
+    int64_t next = limit, now = world_monotonic(r->world), due = tick_wait(&r->tick);
+    if (due < next)
+        next = due;
     if (r->runs && r->renew_next - now < next)
         next = r->renew_next - now;
     return next > 0 ? next : 1;
+}
+
+static void pass(struct runner *r, int64_t limit)
+{
+    world_pass(&r->pawl->virtual_world, next_event(r, limit));
+}
+
+// Time goes by inside a handler: its lease is renewed, and its deadline passes.
+bool runner_pause_by_hand(struct pawl_run *run, int64_t microseconds)
+{
+    struct runner *r = run->runner;
+    int64_t now = world_monotonic(r->world);
+    int64_t end = microseconds < INT64_MAX - now ? now + microseconds : INT64_MAX;
+    while (pawl_stopped(run) == PAWL_GO_ON && world_monotonic(r->world) < end) {
+        pass(r, end - world_monotonic(r->world));
+        tick(r);
+    }
+    return pawl_stopped(run) == PAWL_GO_ON;
 }
 
 bool runner_advance(struct runner *r, int64_t microseconds, struct pawl_error *err)
@@ -77,7 +95,7 @@ bool runner_advance(struct runner *r, int64_t microseconds, struct pawl_error *e
     if (!inside && !runner_run_until_idle(r, err))
         return false;
     for (int64_t left = microseconds; left > 0; left = end - world_monotonic(r->world)) {
-        world_pass(&r->pawl->virtual_world, next_event(r, left));
+        pass(r, left);
         if (inside)
             tick(r);
         else if (!runner_run_until_idle(r, err))

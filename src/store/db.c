@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "store/bell.h"
 #include "store/driver.h"
+#include "store/key_index.h"
 #include "store/lock_file.h"
 #include "store/names.h"
 
@@ -19,11 +20,12 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
         return false;
     (*db)->bell = options->bell;
     (*db)->names = names_new();
-    if ((*db)->names && (options->any_version || migrate(*db, options->read_only, err))) {
+    (*db)->key_index = key_index_new(options->generation_keys);
+    bool no_memory = !(*db)->names || !(*db)->key_index;
+    if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
     }
-    bool no_memory = !(*db)->names;
     db_close(*db);
     *db = NULL;
     return no_memory ? fail(err, PAWL_NO_MEMORY, "no memory to open the store") : false;
@@ -34,6 +36,7 @@ void db_close(struct db *db)
     if (!db)
         return;
     names_free(db->names);
+    key_index_free(db->key_index);
     db->driver->close(db);
 }
 
@@ -71,6 +74,7 @@ void db_ring(struct db *db)
 void db_forget(struct db *db)
 {
     names_forget(db->names);
+    key_index_forget(db->key_index);
 }
 
 static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
@@ -119,6 +123,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
     assert(tx->open);
     if (tx->arena->failed)
         return fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
+    if (!key_index_settle(tx, err))
+        return false;
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
     if (!tx->db->driver->commit(tx->db, why)) {
@@ -139,6 +145,7 @@ void tx_end(struct tx *tx)
     tx->db->driver->rollback(tx->db);
     if (tx->interned)
         names_forget(tx->db->names);  // a name interned by this transaction does not exist
+    key_index_take_back(tx);
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
@@ -149,7 +156,8 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
+    return key_index_settle(tx, err)
+        && tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
@@ -161,6 +169,7 @@ bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
     if (tx->interned)
         names_forget(tx->db->names);
+    key_index_take_back(tx);
     return tx->db->driver->execute(tx->db, "ROLLBACK TO pawl_part; RELEASE pawl_part", err);
 }
 

@@ -25,6 +25,7 @@ struct db_options {
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
+    int64_t generation_keys;    // see key_index.h; 0: as many as is good
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -48,6 +49,15 @@ void db_forget(struct db *db);
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
 
+// The newest generation of idempotency keys as a transaction has it; see key_index.h.
+struct key_newest {
+    int64_t generation;  // 0: not read yet
+    int64_t keys;
+    pawl_time expires_at;
+    bool grown;       // and not written down yet
+    bool rearranged;  // a generation was sealed, or records were removed from a sealed one
+};
+
 // One transaction. `now` is read once and is the only time its operations know. It never goes back,
 // whoever wrote last: when the calendar has been set back, the store's time goes on from the latest
 // time it holds, at half speed until the calendar has caught up. What is read lives in `arena`.
@@ -60,6 +70,7 @@ struct tx {
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
+    struct key_newest keys;
 };
 
 enum tx_mode { TX_READ, TX_WRITE };

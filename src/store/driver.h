@@ -34,6 +34,7 @@ struct db {
     bool broken;  // a commit is in doubt: only closing is left
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
+    struct key_index *key_index;  // filters over idempotency keys; see key_index.h
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);

@@ -11,8 +11,8 @@
 
 #include "store/db.h"
 
-// Lets a guest in until `until` by the world's monotonic clock.
-void guest_enter(struct tx *tx, int64_t until);
+// Lets a guest in for this long. Answers until when that is, by the world's monotonic clock.
+int64_t guest_enter(struct tx *tx, int64_t allowed_us);
 
 // Shows the guest out. True when what it did may be kept; false when it came late, left a statement
 // or a broken reference behind, or made a table that refers to one of Pawl's. With PAWL_STORE the

@@ -26,7 +26,7 @@ struct guest {
     bool spoilt;            // half of something is in the transaction
     bool schema_changed;
     int statements_before;  // on the connection and not Pawl's, when it came in
-    int64_t entered_at, until;
+    int64_t allowed_us, until;  // the latter by the monotonic clock
     char refusal[192];      // of the last statement that was
 };
 

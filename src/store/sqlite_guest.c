@@ -231,16 +231,17 @@ static void reset_others(struct sqlite *sqlite)
             sqlite3_reset(s);  // its error, if any, was the application's to see
 }
 
-void guest_enter(struct tx *tx, int64_t until)
+int64_t guest_enter(struct tx *tx, int64_t allowed_us)
 {
     struct sqlite *sqlite = sqlite_in(tx);
     sqlite->guest = (struct guest){
         .in = true,
-        .entered_at = world_monotonic(sqlite->db.world),
-        .until = until,
+        .allowed_us = allowed_us,
+        .until = world_monotonic(sqlite->db.world) + allowed_us,
         .statements_before = statements_of_others(sqlite),
     };
     sqlite3_progress_handler(sqlite->connection, STEPS_PER_LOOK, stop_late, sqlite);
+    return sqlite->guest.until;
 }
 
 static void show_out(struct sqlite *sqlite)
@@ -251,9 +252,8 @@ static void show_out(struct sqlite *sqlite)
 
 static bool came_late(struct sqlite *sqlite, enum pawl_code code, struct pawl_error *err)
 {
-    int64_t allowed_us = sqlite->guest.until - sqlite->guest.entered_at;
     return fail(err, code, "the transaction took longer than %lld ms: nothing was stored",
-                (long long)(allowed_us / 1000));
+                (long long)(sqlite->guest.allowed_us / 1000));
 }
 
 static bool transaction_lives(struct sqlite *sqlite, struct pawl_error *err)
@@ -373,14 +373,28 @@ static bool settle_part(struct tx *tx, bool done, struct pawl_error *err)
     struct sqlite *sqlite = sqlite_in(tx);
     if (!sqlite_still_inside(sqlite, done ? err : NULL))
         return false;
-    if (done)
-        return tx_keep(tx, err);
-    sqlite->guest.spoilt |= !tx_take_back(tx, NULL);  // the statements' own error is told
+    if (done && tx_keep(tx, err))
+        return true;
+    sqlite->guest.spoilt |= !tx_take_back(tx, NULL);  // the first error is the one to tell
     return false;
+}
+
+// A statement in the middle of its writing would keep a savepoint from being given up.
+static bool no_write_is_unfinished(struct sqlite *sqlite, struct pawl_error *err)
+{
+    if (statements_of_others(sqlite) <= sqlite->guest.statements_before)
+        return true;
+    for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(sqlite->connection, s));)
+        if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s) && !is_own(sqlite, s))
+            return fail(err, PAWL_USAGE, "a statement that writes has not come to its end: step it "
+                                         "until it is done, or reset it, before the next");
+    return true;
 }
 
 bool guest_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
+    if (!no_write_is_unfinished(sqlite_in(tx), err))
+        return false;
     guest_pause(tx);
     bool marked = tx_mark(tx, err);
     guest_resume(tx);

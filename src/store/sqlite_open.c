@@ -98,7 +98,8 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
         return false;
     sqlite_watch_log(sqlite);
     sqlite_guard(sqlite);
-    return true;
+    // A connection that is lent has short transactions and idles in between: it needs less memory.
+    return !sqlite->shared || sqlite_execute(&sqlite->db, "PRAGMA cache_size=-2048", err);
 }
 
 static bool is_there(const struct sqlite *sqlite, struct pawl_error *err)
@@ -119,6 +120,9 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
+    if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))
+        return fail(err, PAWL_STORE, "this program has configured SQLite to be used by one thread: "
+                                     "a transaction of its own cannot be watched over");
     return on_this_machine(sqlite->path, err);
 }
 

@@ -145,6 +145,8 @@ static inline void call_answer(struct call *call, const struct execution *e)
 
 // ----- the store
 
+enum { ACTOR_GENERATION_KEYS = 16 };  // few, so that the keys of a test are in many generations
+
 #define EFFECTS_TABLE \
     "CREATE TABLE IF NOT EXISTS effects (job TEXT, attempt INTEGER, worker TEXT, at INTEGER)"
 
@@ -177,7 +179,8 @@ static inline void actor_start(struct actor *actor, char **argv)
     }
     actor->dice = (uint64_t)seed;
     actor_log(actor, "\n! %s .\n", actor->name);  // after a line that was cut short
-    actor_open(actor, &(struct db_options){ .url = str_of(argv[1]) });
+    actor_open(actor, &(struct db_options){ .url = str_of(argv[1]),
+                                            .generation_keys = ACTOR_GENERATION_KEYS });
 }
 
 static inline bool has_word(char **argv, const char *word)

@@ -11,8 +11,8 @@
 //     > fill 250                  < ok 250        so many jobs, all started
 //     > wait 0                    < rung or quiet within so many milliseconds
 //     > commit                    < ok or lease_lost   (and the other words of hand.h)
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hand.h"
@@ -43,53 +43,33 @@ static void PRINTF(2, 3) say(struct self *self, const char *format, ...)
 
 // ----- boot
 
-// Its thread waits for the pipeline, whose rounds are made by hand: there is a place to stop.
-struct booting {
-    struct self *self;
-    struct recovered total;
-    struct pawl_error err;
-    bool done;
-    atomic_bool ended;
-};
-
-static void *enter(void *argument)
-{
-    struct booting *b = argument;
-    b->done = boot_enter(b->self->pipeline, &b->self->instance, &b->total, &b->err);
-    atomic_store(&b->ended, true);
-    return NULL;
-}
-
-static void pause_halfway(void)
+// Asked before each commit: the one after `rounds` others waits for a line.
+static struct operation *pause_halfway(void *rounds, bool news)
 {
     char line[LINE_BYTES];
+    (void)news;
+    if ((*(int64_t *)rounds)-- != 0)
+        return NULL;
     puts("halfway");
     if (!fgets(line, sizeof line, stdin))
         exit(0);
+    return NULL;
 }
 
 static void do_boot(struct self *self, struct str rest)
 {
     int64_t rounds = -1;
-    pthread_t thread;
-    struct booting b = { .self = self };
+    struct recovered total;
+    struct pawl_error err = {0};
     if (rest.n && !str_int(rest, &rounds))
         exit(2);
-    if (pthread_create(&thread, NULL, enter, &b) != 0)
-        exit(STORE_FAILED);
-    while (!atomic_load(&b.ended)) {
-        if (rounds == 0)
-            pause_halfway();
-        if (pipeline_round(self->pipeline) > 0)
-            rounds--;
-        else
-            world_sleep(world_real(), MILLISECONDS(1));
-    }
-    pthread_join(thread, NULL);
-    if (b.done)
-        say(self, "ok %zu %zu %zu", b.total.ended, b.total.finished, b.total.damaged);
+    pipeline_set_more(self->pipeline, pause_halfway, &rounds);
+    bool done = boot_enter(self->pipeline, &self->instance, &total, &err);
+    pipeline_set_more(self->pipeline, NULL, NULL);
+    if (done)
+        say(self, "ok %zu %zu %zu", total.ended, total.finished, total.damaged);
     else
-        say(self, "%s", pawl_code(b.err.code)->word);
+        say(self, "%s", pawl_code(err.code)->word);
 }
 
 // ----- work

@@ -173,6 +173,7 @@ int main(int argc, char **argv)
     puppet.actor.name = argv[2];
     actor_open(&puppet.actor, &(struct db_options){ .url = str_of(argv[1]),
                                                     .wal_bytes_max = wal_bytes_max,
+                                                    .generation_keys = ACTOR_GENERATION_KEYS,
                                                     .busy_us = MILLISECONDS(busy_ms) });
     while (fgets(line, sizeof line, stdin)) {
         obey(&puppet, (struct str){ line, strcspn(line, "\n") });

@@ -1,7 +1,7 @@
-// The worker of the guided demonstration: a process that does what a Pawl worker does, one job at a
+// A worker for tests of the command line: does the steps that a job of any type names, one job at a
 // time, and says each thing it does.
 //
-//   worker STORE NAME LOG [STEP]
+//   stepper STORE NAME LOG [STEP]
 //
 // Works until nothing is left to do. Every step it computes is noted in LOG, outside the store.
 // With STEP it hangs in that step until somebody kills it.
@@ -263,7 +263,7 @@ static void name_process(struct process *p, struct arena *arena, const char *nam
 int main(int argc, char **argv)
 {
     if (argc < 4 || argc > 5) {
-        fputs("usage: worker STORE NAME LOG [STEP]\n", stderr);
+        fputs("usage: stepper STORE NAME LOG [STEP]\n", stderr);
         return 2;
     }
     SCOPED(arena) struct arena arena = {0};
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
     name_process(&p, &arena, argv[2]);
     bool done = run_worker(&p, argv[1], &err);
     if (!done)
-        fprintf(stderr, "worker: %s\n", err.message);
+        fprintf(stderr, "stepper: %s\n", err.message);
     db_close(p.db);
     return done ? 0 : pawl_code(err.code)->exit;
 }
