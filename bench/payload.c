@@ -4,11 +4,11 @@
 #include "bench/parts.h"
 #include "bench/place.h"
 
-enum { TURNS = 5, SINGLES = 30, GROUP = 100 };
+enum { TURNS_MAX = 5, SINGLES = 30, GROUP = 100, JOBS_FOR_TURNS = 1000 };
 
 // What was measured of one transition: the time per job of each group.
 struct times {
-    double of[TRANSITIONS][TURNS * SINGLES];
+    double of[TRANSITIONS][TURNS_MAX * SINGLES];
     size_t count;
 };
 
@@ -50,8 +50,9 @@ static bool measure_group(struct bench *b, struct payload_plan *plan, struct tra
 {
     struct times small = {0}, large = {0};
     long groups = cost->group > 1 ? 1 : SINGLES;
-    for (long i = 0; i < TURNS; i++) {
-        bench_progress(b, "payload", i, TURNS);
+    long turns = b->options.jobs >= JOBS_FOR_TURNS ? TURNS_MAX : 1;
+    for (long i = 0; i < turns; i++) {
+        bench_progress(b, "payload", i, turns);
         if (!time_jobs(plan, plan->small, (size_t)cost->group, groups, &small, err)
             || !time_jobs(plan, plan->large, (size_t)cost->group, groups, &large, err))
             return false;
@@ -79,10 +80,11 @@ bool measure_payload(struct bench *b, struct pawl_error *err)
     const char *path = place_path(&arena, PLACE_BASE);
     struct stand_options options = {
         .store = str_cstr(&arena, str_format(&arena, "sqlite:%s", path)),
-        .batch = GROUP, .orgs = 1, .types = 1, .payload = plan.small, .workers = 1,
+        .batch = b->options.batch < GROUP ? b->options.batch : GROUP,
+        .orgs = 1, .types = 1, .payload = plan.small, .workers = 1,
     };
     b->costs[0].group = 1;
-    b->costs[1].group = GROUP;
+    b->costs[1].group = options.batch;
     bool done = !arena.failed || fail(err, PAWL_NO_MEMORY, "no memory for a large payload");
     done = done && stand_open(&plan.stand, &options, err);
     for (size_t i = 0; done && i < GROUPS; i++)
