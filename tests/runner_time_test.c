@@ -120,7 +120,8 @@ TEST_SHOP(RUN_7_every_run_past_its_deadline_is_timed_out_at_its_first_attempt, .
     enum { COUNT = 64 };
     struct labour work = {0};
     struct pawl_ticket tickets[COUNT];
-    shop_policy(shop, (struct pawl_policy){ .name = "hasty", .base = "document", .timeout_us = MILLISECONDS(10) });
+    shop_policy(shop, (struct pawl_policy){ .name = "hasty", .base = "document",
+                                            .timeout_us = MILLISECONDS(10) });
     shop_handle(shop, (struct pawl_handler){ "wait", .prepare = wait_to_be_told,
                                              .context = &work, .policy = "hasty" });
     for (int i = 0; i < COUNT; i++)
@@ -231,7 +232,8 @@ TEST_SHOP(RUN_7_the_time_of_a_job_that_waits_for_a_worker_does_not_run, .workers
     struct counts counts = {0};
     struct gate gate = GATE;
     struct pawl_ticket tickets[COUNT];
-    shop_policy(shop, (struct pawl_policy){ .name = "short", .base = "document", .timeout_us = MILLISECONDS(200) });
+    shop_policy(shop, (struct pawl_policy){ .name = "short", .base = "document",
+                                            .timeout_us = MILLISECONDS(200) });
     shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts,
                                              .policy = "short" });
     shop_handle(shop, (struct pawl_handler){ "gated", .prepare = gated, .context = &gate });

@@ -87,10 +87,7 @@ struct gate {
     int arrived, left;
     bool open;
 };
-#define GATE                                                             \
-    {                                                                    \
-        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false \
-    }
+#define GATE { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false }
 
 void gate_pass(struct gate *gate);               // in a handler
 void gate_wait(struct gate *gate, int arrived);  // in the test: until so many have come
