@@ -33,6 +33,8 @@ static const struct figure_row rows[] = {
         "all threads, as a multiple of one" },
     [FIGURE_RAW_COMMIT_P50_US] = { "raw_commit_p50_us", FIGURE_TIME,
         "control: one plain row, durable, p50" },
+    [FIGURE_RAW_COMMIT_P99_US] = { "raw_commit_p99_us", FIGURE_TIME,
+        "the same, p99: much above p50 on a busy machine" },
     [FIGURE_PICKUP_P50_US] = { "pickup_p50_us", FIGURE_TIME,
         "pickup: enqueue call to handler start, p50" },
     [FIGURE_PICKUP_P99_US] = { "pickup_p99_us", FIGURE_TIME,

@@ -49,7 +49,7 @@ check BENCH_says_what_was_measured json 'd["store"] == "temporary" and d["mode"]
     and (d["jobs"], d["payload_bytes"], d["batch"], d["workers"]) == (40, 200, 20, 2)'
 check BENCH_has_every_figure json 'all(isinstance(d[name], (int, float)) and d[name] > 0 for name in
     "control_insert_per_s enqueue_per_s drain_per_s lifecycle_per_s lifecycle_over_control "
-    "raw_commit_p50_us pickup_p50_us pickup_p99_us rss_bytes disk_bytes_per_job "
+    "raw_commit_p50_us raw_commit_p99_us pickup_p50_us pickup_p99_us rss_bytes disk_bytes_per_job "
     "disk_bytes_per_queued_job runner_drain_per_s lifecycle_cpu_us control_cpu_us "
     "one_thread_enqueue_per_s threads_enqueue_per_s threads_over_one pickup_p50_over_commit "
     "pickup_p99_over_commit large_over_small".split())'
