@@ -24,6 +24,8 @@ static const char insert[] =
     " idempotency_key, actor_type, actor_id, request_id, correlation_id, payload)"
     " VALUES (?1, ?2, 1, 1, 1, 0, 1, ?3, ?4, 0, 'bench', ?4, ?4, ?5)";
 
+enum { LOG_BYTES = 72 << 20, ROW_BYTES = 200 };  // a little more than the log, less than a row
+
 struct control {
     sqlite3 *connection;
     sqlite3_stmt *insert;
@@ -40,20 +42,6 @@ static bool good(struct control *c, int result, struct pawl_error *err)
 static bool execute(struct control *c, const char *sql, struct pawl_error *err)
 {
     return good(c, sqlite3_exec(c->connection, sql, NULL, NULL, NULL), err);
-}
-
-bool control_open(struct control **control, const char *path, struct str payload,
-                  struct pawl_error *err)
-{
-    struct control *c = calloc(1, sizeof *c);
-    *control = c;
-    if (!c)
-        return fail(err, PAWL_NO_MEMORY, "no memory for the control");
-    c->payload = payload;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    return good(c, sqlite3_open_v2(path, &c->connection, flags, NULL), err)
-        && execute(c, set_up, err)
-        && good(c, sqlite3_prepare_v2(c->connection, insert, -1, &c->insert, NULL), err);
 }
 
 void control_close(struct control *c)
@@ -102,4 +90,19 @@ bool control_insert(struct control *c, long rows, struct pawl_error *err)
 bool control_commit_one(struct control *c, struct pawl_error *err)
 {
     return insert_batch(c, 1, err);
+}
+
+bool control_open(struct control **control, const char *path, struct str payload,
+                  struct pawl_error *err)
+{
+    struct control *c = calloc(1, sizeof *c);
+    *control = c;
+    if (!c)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the control");
+    c->payload = payload;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    return good(c, sqlite3_open_v2(path, &c->connection, flags, NULL), err)
+        && execute(c, set_up, err)
+        && good(c, sqlite3_prepare_v2(c->connection, insert, -1, &c->insert, NULL), err)
+        && control_insert(c, LOG_BYTES / ((long)payload.n + ROW_BYTES), err);
 }

@@ -11,6 +11,8 @@ enum { CONTROL_BATCH = 1000 };  // rows in a transaction
 
 struct control;
 
+// Opens it, and fills the log once: from then on it is overwritten and does not grow, which a disk
+// does twice as fast.
 CHECKED bool control_open(struct control **control, const char *path, struct str payload,
                           struct pawl_error *err);
 void control_close(struct control *control);  // NULL is fine

@@ -75,9 +75,6 @@ bool measure_lifecycle(struct bench *b, const struct lifecycle *on, struct pawl_
     long jobs = b->options.jobs / turns, rows = CONTROL_ROWS_PER_JOB * jobs;
     struct turn stand[TURNS_MAX], base[TURNS_MAX] = {0};
     double control[TURNS_MAX], control_us[TURNS_MAX];
-    // The first rows make the log of the control as long as it gets: only then it is overwritten.
-    if (!control_insert(on->control, 2 * rows, err))
-        return false;
     for (long i = 0; i < turns; i++) {
         bench_progress(b, "lifecycle", i, turns);
         if (!insert(on->control, rows, &control[i], &control_us[i], err)

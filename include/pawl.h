@@ -129,7 +129,8 @@ struct pawl_options {
     void (*log)(void *context, const struct pawl_log_line *line);
     void *log_context;
 
-    // For tests: no threads, and time moves only by pawl_advance. See pawl_run_until_idle.
+    // For tests: no threads, no waiting for the disk, and time moves only by pawl_advance. See
+    // pawl_run_until_idle.
     bool virtual_time;
     pawl_time virtual_start;  // 0: 2026-01-01T00:00:00Z
 };
@@ -188,8 +189,9 @@ struct pawl_status {
     const char *failure_type;  // "" unless it ended badly: TIMEOUT, CANCELLED, ...
     bool ended;
     int attempt;               // executions so far
-    int percent;               // as last reported; -1: never
-    char message[256];         // of the progress, or the last error when there is one
+    int percent;               // as last reported by this attempt; -1: never
+    char progress[256];        // what it said about it
+    char error[256];           // of the last attempt that failed; "" once it has SUCCEEDED
     pawl_time created_at, started_at, completed_at;  // 0: not yet
 };
 
@@ -200,6 +202,11 @@ PAWL_API PAWL_CHECKED bool pawl_get(struct pawl *pawl, const char *job_id,
 // Waits until the job has ended or the time is over; `status` says which.
 PAWL_API PAWL_CHECKED bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
                                      struct pawl_status *status, struct pawl_error *err);
+
+// What came out of it, as JSON: "null" when there is no result, and until it has SUCCEEDED. Give it
+// back with pawl_free.
+PAWL_API PAWL_CHECKED bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json,
+                                           struct pawl_error *err);
 
 // The whole job with payload and result as a JSON object. Give it back with pawl_free.
 PAWL_API PAWL_CHECKED bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json,

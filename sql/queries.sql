@@ -349,15 +349,20 @@ SELECT error_class, error_message FROM executions
  WHERE job = $1 AND error_class IS NOT NULL
  ORDER BY attempt DESC LIMIT 1;
 
--- The fence: execution, attempt, owner, unexpired lease. No row changed: somebody else owns it.
+-- The fence: execution, attempt, owner, unexpired lease. No row changed: somebody else owns it. One
+-- row at most: OR FAIL undoes as much as the default would, without SQLite's journal for that.
 -- name: execution_start
 -- moves: execution LEASED -> IN_PROGRESS
-UPDATE executions SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'IN_PROGRESS', started_at = $4, deadline_at = $5,
                       lease_expires_at = $6
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4 AND status = 'LEASED';
 
 -- name: execution_renew
-UPDATE executions SET lease_expires_at = $5
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET lease_expires_at = $5
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
 
@@ -382,7 +387,9 @@ UPDATE executions SET progress_percent = $5, progress_message = $6
 
 -- name: execution_commit
 -- moves: execution IN_PROGRESS -> COMMITTED
-UPDATE executions SET status = 'COMMITTED', committed_at = $4, finish = $5,
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'COMMITTED', committed_at = $4, finish = $5,
                       lease_expires_at = $6
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
@@ -391,13 +398,17 @@ UPDATE executions SET status = 'COMMITTED', committed_at = $4, finish = $5,
 -- name: execution_commit_done
 -- moves: execution IN_PROGRESS -> COMMITTED
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
 -- name: execution_done
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', finished_at = $4, end_reason = 'done'
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'DONE', finished_at = $4, end_reason = 'done'
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'COMMITTED';
 

@@ -39,6 +39,20 @@ TEST_EACH_DB(EXEC_5_the_database_itself_refuses_a_second_commit)
                    tx_execute(&tx, "INSERT INTO outcomes SELECT * FROM outcomes", &err));
 }
 
+TEST_EACH_DB(EXEC_5_the_database_itself_keeps_a_finished_execution_as_it_is)
+{
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    must_commit(box, &lease);
+    struct str before = box_contents(box);
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    EXPECT_REFUSED(PAWL_STORE, tx_execute(&tx, "UPDATE executions SET progress_percent = 1", &err));
+    tx_end(&tx);
+    EXPECT(str_eq(box_contents(box), before));
+}
+
 TEST_EACH_DB(EXEC_5_a_later_attempt_finds_the_commit_and_does_nothing)
 {
     struct job job = must_enqueue(box, "report");

@@ -48,8 +48,11 @@ static void xShmBarrier(sqlite3_file *file)
 
 static int xWrite(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
+    faulty_vfs.writes++;
     if (faulty_vfs.full)
         return SQLITE_FULL;
+    if (faulty_vfs.fail_write > 0 && --faulty_vfs.fail_write == 0)
+        return SQLITE_IOERR_WRITE;
     return real_of(file)->pMethods->xWrite(real_of(file), from, n, at);
 }
 
@@ -100,7 +103,7 @@ static int xOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int fla
 
 void faulty_vfs_install(void)
 {
-    real_vfs = sqlite3_vfs_find(NULL);
+    real_vfs = sqlite3_vfs_find("unix");
     shim = *real_vfs;
     shim.zName = "faulty";
     shim.szOsFile = (int)sizeof(struct file) + real_vfs->szOsFile;

@@ -6,6 +6,8 @@
 
 struct faulty_vfs {
     int syncs;        // of any file
+    int writes;       // to any file
+    int fail_write;   // this write from now on fails with an I/O error; 0: none does
     int fail_syncs;   // so many syncs fail with an I/O error
     bool full;        // every write finds the disk full
     bool fail_opens;  // no file can be opened

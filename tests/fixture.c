@@ -45,7 +45,8 @@ void box_open(struct box *box)
 
 static void remove_files(struct box *box)
 {
-    static const char *const names[] = { "pawl.db", "pawl.db-wal", "pawl.db-shm", "pawl.db-lock" };
+    static const char *const names[] = { "pawl.db", "pawl.db-wal", "pawl.db-shm", "pawl.db-lock",
+                                         "pawl.db-aside" };
     for (size_t i = 0; i < countof(names); i++)
         unlink(str_cstr(test_arena(), str_format(test_arena(), "%s/%s", box->directory, names[i])));
     rmdir(box->directory);

@@ -68,6 +68,19 @@ check "libpawl.a shows what pawl.h announces" same "$announced" \
     "$(visible -g "$lib/libpawl.a")"
 check "there are names to hide" grep -qx 'job_load' <<<"$inside"
 
+# ----- its page
+
+in_page() { # every word of the list is in the page, as code
+    local word missing=
+    for word in $1; do
+        grep -qF "\`$word\`" "$source/docs/library.md" || missing="$missing $word"
+    done
+    same "" "$missing"
+}
+check "the page says where every function may be called" in_page "$announced"
+check "the page names every table of Pawl's" in_page \
+    "$(grep -ohP 'CREATE TABLE \K\w+' "$source"/sql/schema/*.sql)"
+
 # ----- the shared library
 
 dynamic=$(readelf -dW "$so")
@@ -158,6 +171,15 @@ if [ "$sanitize" = none ]; then
 else
     left_out "a program that is static as a whole: sanitizers have no such form"
 fi
+
+# As its first lines tell.
+embed() (
+    cd "$here" || exit 1
+    # shellcheck disable=SC2046
+    "${compilers[0]}" "${flags[@]}" "$source/examples/embed/embed.c" \
+        $(pkg-config --cflags --libs pawl jansson) -o embed && ./embed "to be or not"
+)
+check "the first example is made as it says" embed
 
 # ----- loaded and closed
 

@@ -131,7 +131,7 @@ TEST(EXEC_6_a_commit_that_says_no_leaves_nothing_and_ends_the_attempt)
     shop_open(&shop, VIRTUAL, refuse);
     struct pawl_status status = run_odd(&shop);
     EXPECT(strcmp(status.state, "FAILED") == 0);
-    EXPECT(strcmp(status.message, "no funds") == 0);
+    EXPECT(strcmp(status.error, "no funds") == 0);
     EXPECT_INT(shop.calls, 1);
     EXPECT_INT(count(&shop, "payments"), 2);
     EXPECT_INT(count(&shop, "pawl_jobs WHERE job_type = 'ship'"), 0);
@@ -222,10 +222,10 @@ TEST(EXEC_6_a_commit_that_does_wrong_harms_nobody_else)
         struct shop shop;
         shop_open(&shop, VIRTUAL, wrongs[i].work);
         struct pawl_status status = run_odd(&shop);
-        if (!strstr(status.message, wrongs[i].why))
-            print_error("%s is not in: %s\n", wrongs[i].why, status.message);
+        if (!strstr(status.error, wrongs[i].why))
+            print_error("%s is not in: %s\n", wrongs[i].why, status.error);
         EXPECT(strcmp(status.state, "RETRYING") == 0);
-        EXPECT(strstr(status.message, wrongs[i].why) != NULL);
+        EXPECT(strstr(status.error, wrongs[i].why) != NULL);
         EXPECT_INT(count(&shop, "payments"), 2);
         EXPECT_INT(count(&shop, "parts"), 0);
         EXPECT_INT(shop.calls, wrongs[i].work == end_it);  // not called again when run alone
@@ -253,7 +253,7 @@ TEST(EXEC_6_a_commit_that_takes_too_long_is_stopped)
     struct pawl_status status = run_odd(&shop);
     EXPECT_INT(shop.said.code, PAWL_FENCED);
     EXPECT(strcmp(status.state, "RETRYING") == 0);
-    EXPECT(strstr(status.message, "took longer than 20 ms") != NULL);
+    EXPECT(strstr(status.error, "took longer than 20 ms") != NULL);
     EXPECT_INT(count(&shop, "payments"), 2);
     EXPECT_INT(shop.calls, status.attempt);
     shop_close(&shop);

@@ -419,7 +419,7 @@ static const char *dress(struct attempt_at *a, size_t operation, enum guise guis
 static const char *cell_at(const struct situation *situation, size_t operation)
 {
     const char *cell = situation->cells;
-    if (operation == OPERATIONS - 1)  // ends what is too late to cancel because it committed
+    if (operation == OPERATIONS - 1)  // what is too late to cancel because it committed
         return strncmp(cell_at(situation, 1), "!A", 2) == 0 ? "SD" : "!C";
     for (size_t i = 0; i < operation; i++) {
         cell += strcspn(cell, " ");
@@ -558,8 +558,7 @@ static bool note_allowed(struct str note)
 // What a statement assigns: the columns of an INSERT, the assignments of an UPDATE.
 static struct str written(const char *sql)
 {
-    const char *end = strstr(sql, "WHERE");
-    const char *values = strstr(sql, "VALUES");
+    const char *end = strstr(sql, "WHERE"), *values = strstr(sql, "VALUES");
     if (!end || (values && values < end))
         end = values;
     return (struct str){ sql, end ? (size_t)(end - sql) : strlen(sql) };
@@ -567,7 +566,8 @@ static struct str written(const char *sql)
 
 static bool writes_state(const char *sql)
 {
-    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, "UPDATE executions");
+    bool executions = strstr(sql, "INSERT INTO executions") || strstr(sql, "UPDATE executions")
+                   || strstr(sql, "UPDATE OR FAIL executions");
     bool outcomes = strstr(sql, "INSERT INTO outcomes") || strstr(sql, "UPDATE outcomes");
     const char *text = str_cstr(test_arena(), written(sql));
     return (executions && strstr(text, " status")) || (outcomes && strstr(text, " state"));

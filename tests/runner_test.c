@@ -83,7 +83,7 @@ TEST_SHOP(JOB_3_a_handler_that_does_not_say_why_has_failed_for_now, .virtual_tim
     struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "mute" });
     shop_work(shop);
     EXPECT_STATE(shop, ticket, "RETRYING");
-    EXPECT_STR(str_of(shop_status(shop, &ticket).message), "the handler did not say why");
+    EXPECT_STR(str_of(shop_status(shop, &ticket).error), "the handler did not say why");
 }
 
 static bool ask_for_an_hour(struct pawl_run *run, void *context)
@@ -142,7 +142,7 @@ TEST_SHOP(RUN_1_a_result_that_is_not_json_fails_the_run, .virtual_time = true)
     shop_work(shop);
     for (size_t i = 0; i < countof(bad); i++) {
         EXPECT_STATE(shop, tickets[i], "FAILED");
-        EXPECT(strncmp(shop_status(shop, &tickets[i]).message, "result: ", 8) == 0);
+        EXPECT(strncmp(shop_status(shop, &tickets[i]).error, "result: ", 8) == 0);
     }
 }
 
@@ -178,7 +178,7 @@ TEST_SHOP(EXEC_6_a_follow_up_that_breaks_the_contract_fails_the_run, .virtual_ti
     struct pawl_ticket first = shop_enqueue(shop, (struct pawl_job){ .job_type = "first" });
     shop_work(shop);
     EXPECT_STATE(shop, first, "FAILED");
-    EXPECT(strstr(shop_status(shop, &first).message, "follow_up.priority"));
+    EXPECT(strstr(shop_status(shop, &first).error, "follow_up.priority"));
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_jobs"), 1);
 }
 

@@ -217,7 +217,9 @@ TEST(EXEC_3_the_fence_is_in_the_where_of_every_statement_of_a_worker)
     int fenced = 0;
     for (size_t q = 0; q < QUERIES; q++) {
         const struct query_row *query = &queries[q];
-        if (!strstr(query->sqlite, "UPDATE executions") || !strstr(query->sqlite, "worker = $3")
+        bool update = strstr(query->sqlite, "UPDATE executions")
+                   || strstr(query->sqlite, "UPDATE OR FAIL executions");
+        if (!update || !strstr(query->sqlite, "worker = $3")
             || q == Q_EXECUTION_EXPIRE)  // the sweep's: the lease is over
             continue;
         fenced++;

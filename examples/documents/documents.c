@@ -174,7 +174,7 @@ static void report_one(const struct program *p, const struct pawl_status *status
            json_integer_value(json_object_get(result, "words")), top);
     const char *sentence =
         json_string_value(json_array_get(json_object_get(result, "summary"), 0));
-    screen_say(&p->screen, 18, sentence ? sentence : status->message);
+    screen_say(&p->screen, 18, sentence ? sentence : status->error);
     json_decref(job);
 }
 

@@ -28,10 +28,10 @@ static const char *words_of(const struct pawl_status *status)
     bool running = strcmp(status->phase, "running") == 0;
     if (strcmp(status->state, "SUCCEEDED") == 0)
         return "done";
-    if (running && status->attempt > 1)
-        return "another attempt";  // the message is what went wrong before
-    if ((status->ended || running) && status->message[0])
-        return status->message;
+    if (status->ended && status->error[0])
+        return status->error;
+    if (running && status->progress[0])
+        return status->progress;
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
         if (strcmp(status->phase, phases[i].phase) == 0)
             return phases[i].words;

@@ -37,22 +37,18 @@ int main(int argc, char **argv)
     struct pawl_job job = { .job_type = "count", .payload = payload };
     struct pawl_ticket ticket;
     struct pawl_status status = {0};
-    char *json = NULL;
+    char *result = NULL;
     bool done = pawl_open(&pawl, &options, &err) && pawl_handle(pawl, &handler, &err)
         && pawl_start(pawl, &err) && pawl_enqueue(pawl, &job, &ticket, &err)
         && pawl_wait(pawl, ticket.job_id, 10000000, &status, &err)
-        && pawl_get_json(pawl, ticket.job_id, &json, &err);
+        && pawl_get_result(pawl, ticket.job_id, &result, &err);
     bool succeeded = done && strcmp(status.state, "SUCCEEDED") == 0;
-    json_t *stored = json_loads(json ? json : "{}", 0, NULL);  // the whole job
-    char *result = json_dumps(json_object_get(stored, "result"), JSON_COMPACT | JSON_ENCODE_ANY);
     if (succeeded)
         printf("%s\n", result);
     else
-        fprintf(stderr, "embed: %s\n", done ? status.message : err.message);
+        fprintf(stderr, "embed: %s\n", done ? status.error : err.message);
 
-    free(result);
-    json_decref(stored);
-    pawl_free(json);
+    pawl_free(result);
     pawl_close(pawl);
     free(payload);
     json_decref(input);

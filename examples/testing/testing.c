@@ -108,7 +108,7 @@ static void it_asks_again_after_a_second(struct bank *bank)
     struct pawl_ticket ticket = enqueue(bank, (struct pawl_job){ .policy = "lifecycle" });
     work(bank);
     assert(is(look_at(bank, ticket).state, "RETRYING"));
-    assert(is(look_at(bank, ticket).message, "the bank does not answer"));
+    assert(is(look_at(bank, ticket).error, "the bank does not answer"));
 
     pass(bank, SECONDS(1) - 1);
     assert(bank->calls == 1);

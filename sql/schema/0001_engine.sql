@@ -277,9 +277,9 @@ CREATE UNIQUE INDEX executions_live ON executions (job) WHERE finished_at IS NUL
 -- One RUNNING job per serial key (RUN-2), held until DONE.
 CREATE UNIQUE INDEX executions_serial ON executions (org, serial_key)
   WHERE finished_at IS NULL AND serial_key IS NOT NULL;
-CREATE INDEX executions_lease ON executions (lease_expires_at, id)
+CREATE INDEX executions_lease ON executions (lease_expires_at)
   WHERE finished_at IS NULL AND finish_at IS NULL;
-CREATE INDEX executions_finish ON executions (finish_at, id)
+CREATE INDEX executions_finish ON executions (finish_at)
   WHERE finished_at IS NULL AND finish_at IS NOT NULL;
 
 -- The commit boundary and the end: the key allows one COMMITTED and one end per job (EXEC-5).
@@ -349,9 +349,11 @@ CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit_events --sqlite
 BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
 CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs --sqlite
 BEGIN SELECT RAISE(ABORT, 'jobs are written once'); END; --sqlite
-CREATE TRIGGER executions_final BEFORE UPDATE ON executions --sqlite
+-- After the update, and taking the whole transaction back, because this one is in the way of every
+-- commit: a trigger before it reads the row twice, and ABORT makes SQLite keep a journal per row.
+CREATE TRIGGER executions_final AFTER UPDATE ON executions --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
-BEGIN SELECT RAISE(ABORT, 'a finished execution never changes'); END; --sqlite
+BEGIN SELECT RAISE(ROLLBACK, 'a finished execution never changes'); END; --sqlite
 CREATE TRIGGER outcomes_final BEFORE UPDATE ON outcomes --sqlite
 WHEN OLD.ended_at IS NOT NULL AND (NEW.job, NEW.org, NEW.execution, NEW.committed_at, --sqlite
   NEW.ended_at, NEW.state, NEW.failure_type, NEW.error, NEW.result) --sqlite

@@ -164,13 +164,13 @@ static int64_t lease_length(const struct claim *claim, const struct policy *poli
 static bool insert(struct tx *tx, const struct execution *e, struct pawl_error *err)
 {
     assert(!execution_problem(e));
-    return sql_run(tx, Q_EXECUTION_INSERT, err, INT(e->id.high), INT(e->id.low), INT(e->org),
-                   INT(e->job.high), INT(e->attempt),
-                   TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),
-                   INT(e->type), INT(e->policy), INT(e->lease_us), INT(e->lease_expires_at),
-                   INT(e->leased_at), INT_OR_NONE(e->started_at), INT_OR_NONE(e->deadline_at),
-                   INT(e->tally.attempts_used), INT(e->tally.retry_count),
-                   INT(e->tally.crash_count), TEXT_OR_NONE(e->serial_key));
+    return sql_later(tx, Q_EXECUTION_INSERT, err, INT(e->id.high), INT(e->id.low), INT(e->org),
+                     INT(e->job.high), INT(e->attempt),
+                     TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),
+                     INT(e->type), INT(e->policy), INT(e->lease_us), INT(e->lease_expires_at),
+                     INT(e->leased_at), INT_OR_NONE(e->started_at), INT_OR_NONE(e->deadline_at),
+                     INT(e->tally.attempts_used), INT(e->tally.retry_count),
+                     INT(e->tally.crash_count), TEXT_OR_NONE(e->serial_key));
 }
 
 static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed,

@@ -120,8 +120,11 @@ static bool mark(struct tx *tx, const struct lease *lease, struct held *held,
         return false;
     e->committed_at = tx->now;
     e->finish = commit->finish;
-    return sql_run(tx, done ? Q_OUTCOME_COMMIT_DONE : Q_OUTCOME_COMMIT, err, INT(e->job.high),
-                   INT(e->org), INT(e->id.high), INT(tx->now), TEXT_OR_NONE(commit->result));
+    if (done)
+        return sql_later(tx, Q_OUTCOME_COMMIT_DONE, err, INT(e->job.high), INT(e->org),
+                         INT(e->id.high), INT(tx->now), TEXT_OR_NONE(commit->result));
+    return sql_run(tx, Q_OUTCOME_COMMIT, err, INT(e->job.high), INT(e->org), INT(e->id.high),
+                   INT(tx->now), TEXT_OR_NONE(commit->result));
 }
 
 // COMMITTED -> DONE in the store is the caller's; this is what follows from it.

@@ -46,10 +46,11 @@ const char *event_name(enum event event)
 static bool append(struct tx *tx, struct subject subject, enum event event,
                    const struct caller *by, struct str detail, struct pawl_error *err)
 {
-    return sql_run(tx, Q_AUDIT_INSERT, err, INT(subject.org), INT(subject.job), INT((int64_t)event),
-                   INT(subject.attempt), INT(tx->now), by ? INT((int64_t)by->actor_type) : NONE,
-                   by ? TEXT(by->actor_id) : NONE, by ? TEXT(by->request_id) : NONE,
-                   by ? TEXT_OR_NONE(by->correlation_id) : NONE, TEXT_OR_NONE(detail));
+    return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject.org), INT(subject.job),
+                     INT((int64_t)event), INT(subject.attempt), INT(tx->now),
+                     by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,
+                     by ? TEXT(by->request_id) : NONE,
+                     by ? TEXT_OR_NONE(by->correlation_id) : NONE, TEXT_OR_NONE(detail));
 }
 
 bool event_append(struct tx *tx, struct subject subject, enum event event, struct str detail,

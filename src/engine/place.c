@@ -19,8 +19,8 @@ struct waiting waiting_of(const struct job *job)
 static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
 {
     tx->news = true;
-    return sql_run(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank), INT(w->job),
-                   INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
+    return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank),
+                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
 }
 
 static bool leave_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/job.h"
+#include "model/text_rule.h"
 #include "run/loan.h"
 #include "run/request.h"
 #include "run/runner.h"
@@ -124,9 +125,13 @@ static bool read_job(struct pawl *pawl, const char *job_id, struct arena *arena,
     return found && (!arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to read a job"));
 }
 
+static void show(char text[256], struct str whole)
+{
+    snprintf(text, 256, "%.*s", STR(text_clip(whole, 255)));
+}
+
 static void fill_status(const struct job *job, struct pawl_status *status)
 {
-    struct str message = job->last_error.n ? job->last_error : job->progress_message;
     *status = (struct pawl_status){
         .state = job_state_name(job->state),
         .phase = job_phase_name(job->phase),
@@ -139,7 +144,8 @@ static void fill_status(const struct job *job, struct pawl_status *status)
         .completed_at = job->completed_at,
     };
     id_format(job->id, status->job_id);
-    snprintf(status->message, sizeof status->message, "%.*s", STR(message));
+    show(status->progress, job->progress_message);
+    show(status->error, job->last_error);
 }
 
 bool pawl_get(struct pawl *pawl, const char *job_id, struct pawl_status *status,
@@ -151,6 +157,19 @@ bool pawl_get(struct pawl *pawl, const char *job_id, struct pawl_status *status,
         return false;
     fill_status(&job, status);
     return true;
+}
+
+bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct job job;
+    *json = NULL;
+    if (!read_job(pawl, job_id, &arena, &job, err))
+        return false;
+    bool there = job.state == JOB_SUCCEEDED && job.result.n > 0;
+    struct str result = there ? job.result : S("null");
+    *json = strndup(result.s, result.n);
+    return *json || fail(err, PAWL_NO_MEMORY, "no memory for the result of a job");
 }
 
 bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)

@@ -163,7 +163,8 @@ static bool store_job(struct pawl_tx *loan, const struct contract *contract, str
     };
     guest_pause(tx);
     tx->caller = &caller;
-    bool done = job_enqueue(tx, contract, job, deduplicated, err);
+    bool done = job_enqueue(tx, contract, job, deduplicated, err)
+             && tx_settle(tx, err);  // the guest may look at it next
     tx->caller = before;
     guest_resume(tx);
     return done;

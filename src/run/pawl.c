@@ -108,6 +108,7 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
         .db = { .url = str_of(pawl->options.store),
                 .world = pawl->world,
                 .busy_us = pawl->options.busy_us,
+                .fleeting = pawl->options.virtual_time,
                 .listen = !pawl->options.virtual_time },
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,

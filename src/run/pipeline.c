@@ -213,8 +213,12 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     struct witness witness;
     struct pawl_error error = {0};
     tx->arena = &p->arena;
-    if (!witness_read(tx, &witness, &error))
-        return GROUP_SPOILT;
+    if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
+        if (group->count > 1)
+            return GROUP_SPOILT;
+        set_error_of_done(group, &error);
+        return GROUP_ANSWERED;
+    }
     if (tx_commit(tx, &error))
         return GROUP_ANSWERED;
     tx_end(tx);

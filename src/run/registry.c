@@ -138,6 +138,13 @@ static bool words_known(const struct pawl_policy *given, struct pawl_error *err)
     return true;
 }
 
+static void check_queue(struct str queue, struct problems *problems)
+{
+    if (queue.n > NAME_BYTES_MAX || !text_is_name(queue) || str_eq(queue, DEADLETTER_QUEUE))
+        problem_add(problems, "queue", "must be 1 to 128 of A-Z a-z 0-9 . _ : - and not "
+                                       "q:deadletter, to which nothing can be enqueued");
+}
+
 bool registry_define(struct registry *registry, const struct pawl_policy *given,
                      struct pawl_error *err)
 {
@@ -162,6 +169,7 @@ bool registry_define(struct registry *registry, const struct pawl_policy *given,
         policy->queue = str_of(keep(registry, given->queue));
     replace(policy, given);
     policy_check(policy, &problems);
+    check_queue(policy->queue, &problems);
     if (!problems_none(&problems, err))
         return false;
     registry->policy_count++;

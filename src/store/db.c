@@ -7,6 +7,7 @@
 #include "store/bell.h"
 #include "store/driver.h"
 #include "store/key_index.h"
+#include "store/later.h"
 #include "store/lock_file.h"
 #include "store/names.h"
 
@@ -21,7 +22,8 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->bell = options->bell;
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
-    bool no_memory = !(*db)->names || !(*db)->key_index;
+    (*db)->later = later_new();
+    bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->later;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -37,6 +39,7 @@ void db_close(struct db *db)
         return;
     names_free(db->names);
     key_index_free(db->key_index);
+    later_free(db->later);
     db->driver->close(db);
 }
 
@@ -127,6 +130,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return false;
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
+    if (!later_run(tx, LATER_ALL, why))
+        return false;
     if (!tx->db->driver->commit(tx->db, why)) {
         tx->db->broken = why->code == PAWL_IN_DOUBT;
         return false;
@@ -142,6 +147,7 @@ void tx_end(struct tx *tx)
     if (!tx->open)
         return;
     tx->open = false;
+    later_drop(tx->db->later);
     tx->db->driver->rollback(tx->db);
     if (tx->interned)
         names_forget(tx->db->names);  // a name interned by this transaction does not exist
@@ -151,12 +157,12 @@ void tx_end(struct tx *tx)
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
-    return tx->db->driver->execute_application(tx->db, sql, err);
+    return later_run(tx, LATER_ALL, err) && tx->db->driver->execute_application(tx->db, sql, err);
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return key_index_settle(tx, err)
+    return key_index_settle(tx, err) && later_run(tx, LATER_ALL, err)
         && tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
 }
 
@@ -167,6 +173,7 @@ bool tx_keep(struct tx *tx, struct pawl_error *err)
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
+    later_drop(tx->db->later);  // what is held came after the mark
     if (tx->interned)
         names_forget(tx->db->names);
     key_index_take_back(tx);
@@ -179,6 +186,9 @@ bool db_ask(struct tx *tx, struct rows *rows, enum query query, const struct val
     assert(tx->open && !rows->statement);
     assert(count == (size_t)queries[query].arguments);
     *rows = (struct rows){ .tx = tx };
+    unsigned unseen = later_before(tx->db->later, query);
+    if (unseen && !later_run(tx, unseen, err))
+        return false;
     return tx->db->driver->start(tx->db, query, values, count, &rows->statement, err);
 }
 

@@ -22,6 +22,7 @@ struct db_options {
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
     bool shared;                // other threads may look in: see db_hold
+    bool fleeting;              // for tests: outlives the process, not the machine
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
@@ -119,6 +120,16 @@ static inline struct value INT_OR_NONE(int64_t n) {
 CHECKED bool
 db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
        int64_t *changed, struct pawl_error *err);
+
+// For the inserts of store/later.h: runs with others of its kind, before the transaction ends or
+// another statement could miss it. What the database refuses is refused then.
+#define sql_later(tx, query, err, ...) \
+    db_later((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))
+CHECKED bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
+                      struct pawl_error *err);
+
+// Runs everything sql_later has held back: before SQL looks that is not one of the named queries.
+CHECKED bool tx_settle(struct tx *tx, struct pawl_error *err);
 
 // Rows of an answer:
 //     SCOPED(rows) struct rows rows = {0};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/bell.h"
+#include "store/later.h"
 #include "store/sqlite.h"
 
 enum {
@@ -219,18 +220,18 @@ static bool prepare(struct sqlite *sqlite, enum query query, struct pawl_error *
     return true;
 }
 
-static int bind(struct statement *statement, int index, const struct value *value)
+static int bind(sqlite3_stmt *handle, int index, const struct value *value)
 {
     switch (value->kind) {
     case VALUE_INT:
-        return sqlite3_bind_int64(statement->handle, index, value->number);
+        return sqlite3_bind_int64(handle, index, value->number);
     case VALUE_TEXT:
-        return sqlite3_bind_text64(statement->handle, index, value->text.s ? value->text.s : "",
+        return sqlite3_bind_text64(handle, index, value->text.s ? value->text.s : "",
                                    value->text.n, SQLITE_STATIC, SQLITE_UTF8);
     case VALUE_NONE:
         break;
     }
-    return sqlite3_bind_null(statement->handle, index);
+    return sqlite3_bind_null(handle, index);
 }
 
 static bool start(struct db *db, enum query query, const struct value *values, size_t count,
@@ -242,7 +243,8 @@ static bool start(struct db *db, enum query query, const struct value *values, s
     struct statement *statement = &sqlite->statements[query];
     assert(!statement->busy);  // a statement inside its own loop would lose its place
     for (size_t i = 0; i < count; i++)
-        if (statement->index[i] && bind(statement, statement->index[i], &values[i]) != SQLITE_OK)
+        if (statement->index[i]
+            && bind(statement->handle, statement->index[i], &values[i]) != SQLITE_OK)
             return sqlite_failed(sqlite, queries[query].name, err);
     statement->busy = true;
     *result = statement;
@@ -264,6 +266,63 @@ static void finish(void *cursor)
     struct statement *statement = cursor;
     sqlite3_reset(statement->handle);  // repeats the error of the step, which was reported there
     statement->busy = false;
+}
+
+// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on.
+static void text_for_many(sqlite3_str *sql, enum query query)
+{
+    const char *text = queries[query].sqlite, *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    sqlite3_str_append(sql, text, (int)(tuple - text));
+    for (int row = 0; row < LATER_ROWS; row++) {
+        if (row > 0)
+            sqlite3_str_appendchar(sql, 1, ',');
+        for (const char *c = tuple; *c; c++) {
+            if (*c != '$') {
+                sqlite3_str_appendchar(sql, 1, *c);
+                continue;
+            }
+            char *end = NULL;
+            long argument = strtol(c + 1, &end, 10);
+            sqlite3_str_appendf(sql, "?%d", row * queries[query].arguments + (int)argument);
+            c = end - 1;
+        }
+    }
+}
+
+static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_error *err)
+{
+    if (sqlite->many[query])
+        return true;
+    sqlite3_str *sql = sqlite3_str_new(sqlite->connection);
+    text_for_many(sql, query);
+    char *text = sqlite3_str_finish(sql);
+    int result = text ? sqlite3_prepare_v3(sqlite->connection, text, -1, SQLITE_PREPARE_PERSISTENT,
+                                           &sqlite->many[query], NULL)
+                      : SQLITE_NOMEM;
+    sqlite3_free(text);
+    sqlite->prepared += result == SQLITE_OK;
+    return result == SQLITE_OK || sqlite_failed(sqlite, queries[query].name, err);
+}
+
+static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err)
+{
+    struct sqlite *sqlite = sqlite_of(db);
+    assert(rows == 1 || rows == LATER_ROWS);
+    if (!sqlite_still_inside(sqlite, err) || !prepare(sqlite, query, err)
+        || !prepare_many(sqlite, query, err))
+        return false;
+    bool one = rows == 1;
+    sqlite3_stmt *handle = one ? sqlite->statements[query].handle : sqlite->many[query];
+    const int *index = sqlite->statements[query].index;
+    int count = (int)rows * queries[query].arguments, result = SQLITE_OK;
+    for (int i = 0; i < count && result == SQLITE_OK; i++)
+        result = bind(handle, one ? index[i] : i + 1, &values[i]);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(handle);
+    bool done = result == SQLITE_DONE || sqlite_failed(sqlite, queries[query].name, err);
+    sqlite3_reset(handle);  // repeats the error of the step
+    return done;
 }
 
 static int64_t changed(struct db *db)
@@ -302,8 +361,10 @@ static void checkpoint_at_close(struct sqlite *sqlite)
 static void close_all(struct db *db)
 {
     struct sqlite *sqlite = sqlite_of(db);
-    for (size_t i = 0; i < countof(sqlite->statements); i++)
+    for (size_t i = 0; i < QUERIES; i++) {
         sqlite3_finalize(sqlite->statements[i].handle);
+        sqlite3_finalize(sqlite->many[i]);
+    }
     if (sqlite->connection) {
         rollback(db);
         checkpoint_at_close(sqlite);
@@ -325,6 +386,7 @@ const struct db_driver sqlite_driver = {
     .start = start,
     .next = next,
     .finish = finish,
+    .run_many = run_many,
     .changed = changed,
     .column_int = column_int,
     .column_text = column_text,

@@ -13,6 +13,9 @@ struct db_driver {
                   void **statement, struct pawl_error *err);
     bool (*next)(struct db *db, void *statement, bool *row, struct pawl_error *err);
     void (*finish)(void *statement);
+    // Runs `INSERT … VALUES ($1, $2, …)` for so many rows of values at once: 1 or LATER_ROWS.
+    bool (*run_many)(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err);
     int64_t (*changed)(struct db *db);
     int64_t (*column_int)(void *statement, int column);
     struct str (*column_text)(void *statement, int column);  // until the next row
@@ -35,6 +38,7 @@ struct db {
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
+    struct later *later;  // rows that are inserted together; see later.h
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);

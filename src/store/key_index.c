@@ -105,7 +105,7 @@ static void give_lane_back(struct key_index *index, const struct sealed *sealed)
 // Both lists are in order. What is in both keeps its lane.
 static void merge(struct key_index *index, const struct keys *generations, struct sealed *fresh)
 {
-    const struct sealed *old = index->sealed, *end = old + index->count;
+    const struct sealed *old = index->sealed, *end = old ? old + index->count : old;
     for (size_t i = 0; i < generations->count; i++) {
         int64_t generation = generations->at[i];
         for (; old < end && old->generation < generation; old++)

@@ -36,6 +36,7 @@ struct sqlite {
     struct lock lock;
     bool writing;  // holds the lock
     bool read_only;
+    bool fleeting;
     bool shared;       // by threads: SQLite guards each of its calls with a mutex
     bool committing;   // Pawl itself is: nobody else may
     bool application;  // a text for tx_execute is being prepared
@@ -46,6 +47,7 @@ struct sqlite {
     char *path;
     int prepared;  // of the following
     struct statement statements[QUERIES];
+    sqlite3_stmt *many[QUERIES];  // the same for LATER_ROWS rows
 };
 
 static inline struct sqlite *sqlite_of(struct db *db)

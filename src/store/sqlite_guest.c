@@ -218,7 +218,7 @@ static int statements_of_others(struct sqlite *sqlite)
 static bool is_own(const struct sqlite *sqlite, const sqlite3_stmt *handle)
 {
     for (size_t i = 0; i < countof(sqlite->statements); i++)
-        if (sqlite->statements[i].handle == handle)
+        if (sqlite->statements[i].handle == handle || sqlite->many[i] == handle)
             return true;
     return false;
 }

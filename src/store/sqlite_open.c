@@ -10,6 +10,7 @@
 
 #include "store/bell.h"
 #include "store/lock_file.h"
+#include "store/gather_vfs.h"
 #include "store/sqlite.h"
 
 enum { APPLICATION_ID = 0x5061776c };  // "Pawl"
@@ -96,6 +97,8 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
                         err)
         || !is_write_ahead(sqlite, err))
         return false;
+    if (sqlite->fleeting && !sqlite_execute(&sqlite->db, "PRAGMA synchronous=OFF", err))
+        return false;
     sqlite_watch_log(sqlite);
     sqlite_guard(sqlite);
     // A connection that is lent has short transactions and idles in between: it needs less memory.
@@ -117,7 +120,9 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
+    // Writes are gathered until a sync: where there is none they would never be seen.
+    const char *vfs = sqlite->read_only || sqlite->fleeting ? NULL : gather_vfs();
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))
@@ -175,6 +180,7 @@ bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_e
     sqlite->db = (struct db){ .driver = &sqlite_driver, .world = world };
     sqlite->lock = (struct lock){ .fd = -1, .world = world, .wait_us_max = busy_us };
     sqlite->read_only = options->read_only;
+    sqlite->fleeting = options->fleeting;
     sqlite->shared = options->shared;
     sqlite->checkpoint_by_hand = options->checkpoint_by_hand;
     sqlite->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : (int64_t)1 << 30;

@@ -67,7 +67,7 @@ static bool works(struct pawl *asking, struct pawl *running)
     handler.context = &finished;
     if (!ask(asking, &ticket) || !pawl_handle(running, &handler, &err)
         || !pawl_start(running, &err)
-        || !pawl_wait(asking, ticket.job_id, 60 * 1000000, &status, &err))
+        || !pawl_wait(asking, ticket.job_id, 60000000, &status, &err))
         return false;
     printf("%s, finished %d times\n", status.state, finished);
     return refuses_without_a_reason(asking);

@@ -1,0 +1,124 @@
+// One buffer per statement. They are emptied in the order of the table: it has no row before one
+// that it points at.
+#include "store/later.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/driver.h"
+
+static const struct {
+    enum query query;
+    const char *table;
+} kinds[] = {
+    { Q_READY_INSERT, "ready" },
+    { Q_EXECUTION_INSERT, "executions" },
+    { Q_OUTCOME_COMMIT_DONE, "outcomes" },
+    { Q_AUDIT_INSERT, "audit_events" },
+};
+
+enum { KINDS = countof(kinds), ARGUMENTS_MAX = 19 };
+
+struct held {
+    struct value values[LATER_ROWS * ARGUMENTS_MAX];
+    size_t rows;
+    struct arena texts;
+};
+
+struct later {
+    struct held held[KINDS];
+    unsigned before[QUERIES];  // a bit per kind: the statement names its table
+    bool lost;                 // some could not be inserted: the transaction is incomplete
+};
+
+struct later *later_new(void)
+{
+    struct later *later = calloc(1, sizeof *later);
+    for (size_t q = 0; later && q < QUERIES; q++)
+        for (size_t k = 0; k < KINDS; k++)
+            if (strstr(queries[q].sqlite, kinds[k].table))
+                later->before[q] |= 1u << k;
+    return later;
+}
+
+void later_free(struct later *later)
+{
+    for (size_t k = 0; later && k < KINDS; k++)
+        arena_end(&later->held[k].texts);
+    free(later);
+}
+
+unsigned later_before(const struct later *later, enum query query)
+{
+    return later->before[query];
+}
+
+static void empty(struct held *held)
+{
+    held->rows = 0;
+    arena_reset(&held->texts);
+}
+
+void later_drop(struct later *later)
+{
+    for (size_t k = 0; k < KINDS; k++)
+        if (later->held[k].rows > 0)
+            empty(&later->held[k]);
+    later->lost = false;
+}
+
+static bool insert(struct tx *tx, enum query query, const struct held *held,
+                   struct pawl_error *err)
+{
+    const struct db_driver *driver = tx->db->driver;
+    size_t arguments = (size_t)queries[query].arguments, done = 0;
+    for (; done + LATER_ROWS <= held->rows; done += LATER_ROWS)
+        if (!driver->run_many(tx->db, query, held->values + done * arguments, LATER_ROWS, err))
+            return false;
+    for (; done < held->rows; done++)
+        if (!driver->run_many(tx->db, query, held->values + done * arguments, 1, err))
+            return false;
+    return true;
+}
+
+bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
+{
+    struct later *later = tx->db->later;
+    for (size_t k = 0; k < KINDS && !later->lost; k++) {
+        struct held *held = &later->held[k];
+        if (held->rows == 0 || !(which & 1u << k))
+            continue;
+        later->lost = !insert(tx, kinds[k].query, held, err);
+        empty(held);
+        if (later->lost)
+            return false;
+    }
+    return !later->lost || fail(err, PAWL_STORE, "an earlier statement of this transaction failed");
+}
+
+bool tx_settle(struct tx *tx, struct pawl_error *err)
+{
+    return later_run(tx, LATER_ALL, err);
+}
+
+bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
+              struct pawl_error *err)
+{
+    size_t k = 0;
+    while (k < KINDS && kinds[k].query != query)
+        k++;
+    assert(tx->open && k < KINDS && count == (size_t)queries[query].arguments
+           && count <= ARGUMENTS_MAX);
+    struct held *held = &tx->db->later->held[k];
+    struct value *row = held->values + held->rows * count;
+    for (size_t i = 0; i < count; i++) {
+        row[i] = values[i];
+        if (values[i].kind == VALUE_TEXT)
+            row[i].text = str_dup(&held->texts, values[i].text);
+    }
+    held->rows++;
+    if (held->texts.failed)
+        tx->arena->failed = true;  // and so the transaction cannot commit
+    return held->rows < LATER_ROWS || later_run(tx, 1u << k, err);
+}

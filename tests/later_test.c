@@ -1,0 +1,118 @@
+// Rows that are inserted together: whoever looks sees them, and a part taken back takes its own.
+#include "fixture.h"
+
+#include "store/later.h"
+
+static bool note(struct tx *tx, int64_t job, struct pawl_error *err)
+{
+    struct subject subject = { 1, job, 0 };
+    return event_append(tx, subject, EVENT_JOB_ANNOTATED, S("{}"), err);
+}
+
+static size_t notes(struct tx *tx, int64_t job)
+{
+    struct audit_event *all;
+    size_t count = 0, notes = 0;
+    struct pawl_error err = {0};
+    MUST(events_of_job(tx, job, &all, &count, &err));
+    for (size_t i = 0; i < count; i++) {
+        EXPECT(i == 0 || all[i].id > all[i - 1].id);
+        notes += all[i].event == EVENT_JOB_ANNOTATED;
+    }
+    return notes;
+}
+
+TEST_EACH_DB(OPS_11_events_are_seen_in_their_own_transaction_and_in_order)
+{
+    struct id id = must_enqueue(box, "report").id;
+    int64_t job = id.high;
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    for (size_t i = 1; i <= 3 * LATER_ROWS; i++) {
+        MUST(note(&tx, job, &err));
+        if (i % 7 == 0)
+            EXPECT_INT(notes(&tx, job), i);
+    }
+    box_commit(&tx);
+    EXPECT_INT(events(box, id, EVENT_JOB_ANNOTATED), 3 * LATER_ROWS);
+}
+
+TEST_EACH_DB(OPS_11_a_part_that_is_taken_back_takes_its_events_along)
+{
+    struct id id = must_enqueue(box, "report").id;
+    int64_t job = id.high;
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(note(&tx, job, &err));
+    MUST(tx_mark(&tx, &err));
+    for (int i = 0; i < LATER_ROWS + 3; i++)  // some are inserted, some are held
+        MUST(note(&tx, job, &err));
+    MUST(tx_take_back(&tx, &err));
+    EXPECT_INT(notes(&tx, job), 1);
+    MUST(tx_mark(&tx, &err));
+    MUST(note(&tx, job, &err));
+    MUST(tx_keep(&tx, &err));
+    box_commit(&tx);
+    EXPECT_INT(events(box, id, EVENT_JOB_ANNOTATED), 2);
+}
+
+TEST_EACH_DB(OPS_11_events_of_a_transaction_that_ended_do_not_reach_the_next)
+{
+    struct id id = must_enqueue(box, "report").id;
+    int64_t job = id.high;
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(note(&tx, job, &err));
+    tx_end(&tx);
+    EXPECT_INT(events(box, id, EVENT_JOB_ANNOTATED), 0);
+}
+
+TEST_EACH_DB(OPS_11_the_application_sees_the_events_before_its_own_sql)
+{
+    int64_t job = must_enqueue(box, "report").id.high;
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(note(&tx, job, &err));
+    MUST(tx_execute(&tx, "CREATE TABLE seen AS SELECT count(*) AS n FROM audit_events", &err));
+    box_commit(&tx);
+    EXPECT_INT(box_number(box, "SELECT n FROM seen"), 3);
+}
+
+// A row that points nowhere: noticed when it is inserted, and nothing of the transaction stays.
+TEST_EACH_DB(a_row_the_database_refuses_refuses_the_transaction)
+{
+    struct str before = box_contents(box);
+    struct contract contract = contract_for(box, "report");
+    struct pawl_error err = {0};
+    struct job job;
+    bool known;
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+    MUST(note(&tx, 4711, &err));
+    EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
+    EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));  // and stays refused
+    tx_end(&tx);
+    EXPECT(str_eq(box_contents(box), before));
+    must_enqueue(box, "report");  // the next one is not concerned
+}
+
+TEST_EACH_DB(EXEC_5_two_ends_of_one_job_cannot_commit_together)
+{
+    struct job job = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    struct execution e;
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(execution_commit(&tx, &lease, &(struct commit){ .done = true }, &e, &err));
+    MUST(sql_later(&tx, Q_OUTCOME_COMMIT_DONE, &err, INT(job.id.high), INT(1), INT(e.id.high),
+                   INT(tx.now), NONE));
+    EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
+    tx_end(&tx);
+    EXPECT_INT(must_load(box, job.id).state, JOB_RUNNING);
+}

@@ -1,0 +1,185 @@
+// A runner that has nothing to do, and one whose store another process has (RUN-10, RUN-11).
+#include "shop.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/lock.h"
+#include "store/lock_file.h"
+
+// ----- RUN-10
+
+// How often the kernel has put a thread of this process to sleep by its own will.
+static int64_t switches(void)
+{
+    int64_t total = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    EXPECT(tasks != NULL);
+    for (struct dirent *task; (task = readdir(tasks));) {
+        char path[300], line[128];
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+        FILE *status = fopen(path, "r");
+        while (status && fgets(line, sizeof line, status)) {
+            long long number = 0;
+            if (sscanf(line, "voluntary_ctxt_switches: %lld", &number) == 1)
+                total += number;
+        }
+        if (status)
+            fclose(status);
+    }
+    closedir(tasks);
+    return total;
+}
+
+TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4)
+{
+    enum { SECONDS_IDLE = 3, SLACK = 4 };  // the slack: this thread, and a tick at either end
+    struct counts counts = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    shop_work(shop);
+    int64_t before = switches(), woken = pawl_figures(shop->pawl).wake_ups;
+    sleep(SECONDS_IDLE);
+    int64_t slept = switches() - before;
+    printf("idle for %d s: %lld wake-ups\n", SECONDS_IDLE, (long long)slept);
+    EXPECT(slept <= 3 * SECONDS_IDLE + SLACK);
+    EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
+}
+
+static bool gated(struct pawl_run *run, void *context)
+{
+    (void)run;
+    gate_pass(context);
+    return true;
+}
+
+TEST_SHOP(RUN_10_calls_are_answered_while_every_handler_blocks, .workers = 2)
+{
+    struct gate gate = GATE;
+    shop_handle(shop, (struct pawl_handler){ "gated", .prepare = gated, .context = &gate });
+    shop_start(shop);
+    for (int i = 0; i < 2; i++)
+        shop_enqueue(shop, (struct pawl_job){ .job_type = "gated" });
+    gate_wait(&gate, 2);
+    for (int i = 0; i < 50; i++) {
+        struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "other" });
+        EXPECT_STATE(shop, ticket, "QUEUED");
+        struct pawl_error err = {0};
+        MUST(pawl_cancel(shop->pawl, ticket.job_id, NULL, &err));
+    }
+    EXPECT_INT(pawl_figures(shop->pawl).running, 2);
+    gate_open(&gate);
+    shop_work(shop);
+}
+
+// A job whose records are damaged cannot be swept: that is no reason to look for it all the time.
+TEST_SHOP(RUN_10_a_damaged_job_that_cannot_be_swept_is_not_looked_for_all_the_time, .workers = 2)
+{
+    struct counts counts = {0};
+    shop->box.damaged = true;
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_enqueue(shop, (struct pawl_job){ .job_type = "other" });
+    box_sql(&shop->box, "INSERT INTO parked (job, org, reason, due_at)"
+                        " SELECT id, org, 'delayed', 1 FROM jobs");
+    shop_start(shop);
+    int64_t before = pawl_figures(shop->pawl).commits;
+    sleep(2);
+    EXPECT(pawl_figures(shop->pawl).commits - before <= 8);
+}
+
+// ----- RUN-11
+
+// A process that keeps the store's lock until its pipe is closed.
+struct holder {
+    pid_t pid;
+    int tell;
+};
+
+static void keep_lock(struct str url, int said, int heard)
+{
+    struct pawl_error err;
+    struct lock lock = { .world = world_real(), .wait_us_max = SECONDS(30) };
+    char *path = NULL, byte = 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!lock_file_path(url, &path, &err) || !lock_open(&lock, path, &err)
+        || !lock_take(&lock, &err) || write(said, "!", 1) != 1)
+        _exit(1);
+    while (read(heard, &byte, 1) > 0) {}
+    _exit(0);
+}
+
+static struct holder hold_lock(struct shop *shop)
+{
+    int to[2], from[2];
+    char byte;
+    EXPECT(pipe(to) == 0 && pipe(from) == 0);
+    struct holder holder = { .pid = fork(), .tell = to[1] };
+    EXPECT(holder.pid >= 0);
+    if (holder.pid == 0) {
+        close(to[1]);
+        keep_lock(str_of(shop->url), from[1], to[0]);
+    }
+    close(to[0]);
+    close(from[1]);
+    EXPECT(read(from[0], &byte, 1) == 1);
+    close(from[0]);
+    return holder;
+}
+
+static void give_lock(struct holder *holder)
+{
+    int status = 0;
+    close(holder->tell);
+    EXPECT(waitpid(holder->pid, &status, 0) == holder->pid && status == 0);
+}
+
+// The processor time of this process, in microseconds.
+static int64_t processor_us(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
+TEST_SHOP(RUN_11_a_store_that_another_process_keeps_is_logged_and_tried_again, .workers = 2,
+          .busy_us = MILLISECONDS(300))
+{
+    enum { COUNT = 20 };
+    struct counts counts = {0};
+    struct pawl_ticket tickets[COUNT];
+    struct pawl_error err = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    for (int i = 0; i < COUNT; i++)
+        tickets[i] = shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    shop_start(shop);
+    struct holder holder = hold_lock(shop);
+    WAIT_FOR(shop_lines(shop, "STORE_CONTENDED") >= 2);
+    struct pawl_job job = { .job_type = "greet" };
+    EXPECT_REFUSED(PAWL_BUSY, pawl_enqueue(shop->pawl, &job, NULL, &err));
+    give_lock(&holder);
+    for (int i = 0; i < COUNT; i++)
+        EXPECT_STR(str_of(shop_wait(shop, &tickets[i]).state), "SUCCEEDED");
+    shop_work(shop);
+    EXPECT_INT(pawl_figures(shop->pawl).succeeded, COUNT);
+}
+
+// A tick that waits for the store for longer than a second is waited for, not asked after.
+TEST_SHOP(RUN_11_waiting_for_the_store_takes_no_processor, .workers = 1)
+{
+    struct counts counts = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    struct holder holder = hold_lock(shop);
+    sleep(2);  // a tick waits by now, for more than a second
+    int64_t woken = pawl_figures(shop->pawl).wake_ups, used = processor_us();
+    sleep(2);
+    EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= 8);
+    EXPECT(processor_us() - used < SECONDS(1));
+    give_lock(&holder);
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+}
