@@ -2,10 +2,11 @@
 
 PREFIX ?= /usr/local
 CYCLES ?= 1000
+KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run test lint asan tsan check-tree bench bench-full torture-kill format install \
-    deps clean help
+.PHONY: all run test lint asan tsan check-tree bench bench-full torture-kill torture-runner
+.PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build
@@ -52,6 +53,11 @@ torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in te
 	@tools/packages build test
 	@tools/build build
 	@KILL_CYCLES=$(CYCLES) BUILD=build build/tests/kill_test lose_nothing
+
+torture-runner: ## a program with 50 threads and a runner, killed with -9 KILLS=300 times
+	@tools/packages build test
+	@tools/build build
+	@RUNNER_KILLS=$(KILLS) BUILD=build build/tests/runner_kill_test
 
 format: ## rewrites the C sources as lint wants them
 	@tools/packages lint

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 
 struct faulty_vfs {
-    int syncs;        // of any file
-    int writes;       // to any file
-    int fail_write;   // this write from now on fails with an I/O error; 0: none does
-    int fail_syncs;   // so many syncs fail with an I/O error
-    bool full;        // every write finds the disk full
-    bool fail_opens;  // no file can be opened
+    _Atomic int syncs;       // of any file
+    _Atomic int writes;      // to any file
+    _Atomic int fail_write;  // this write from now on fails with an I/O error; 0: none does
+    _Atomic int fail_syncs;  // so many syncs fail with an I/O error
+    _Atomic bool full;       // every write finds the disk full
+    _Atomic bool fail_opens;  // no file can be opened
 };
 
 extern struct faulty_vfs faulty_vfs;

@@ -1,5 +1,5 @@
-// What a program tells Pawl before it works: options, handlers, policies, jobs. Whatever is wrong is
-// refused with its name, and all of it at once.
+// What a program tells Pawl before it works: options, handlers, policies, jobs. Whatever is wrong
+// is refused with its name, and all of it at once.
 #include "shop.h"
 
 // ----- options

@@ -7,8 +7,7 @@ struct effect {
     _Atomic int prepared, committed, finished;
     int refuse_first;      // commits that answer false
     bool say_why;
-    int64_t takes_us;      // how long a commit takes ...
-    int slow_first;        // ... when it is one of the first so many
+    int slow_first;        // commits that take too long
     int fail_finish;       // tries of the commit phase that fail
     char keys[8][PAWL_ID_BYTES];  // what each try of the commit phase showed
     struct shop *shop;
@@ -83,7 +82,8 @@ TEST_SHOP(EXEC_6_the_effect_and_committed_are_one_transaction, .virtual_time = t
     EXPECT_INT(effect.prepared, 1);
 }
 
-TEST_SHOP(EXEC_6_a_commit_that_answers_false_leaves_nothing_and_is_tried_again, .virtual_time = true)
+TEST_SHOP(EXEC_6_a_commit_that_answers_false_leaves_nothing_and_is_tried_again,
+          .virtual_time = true)
 {
     struct effect effect = { .refuse_first = 1 };
     struct pawl_ticket ticket = begin(shop, &effect, false);
@@ -175,6 +175,17 @@ TEST_SHOP(EXEC_10_a_failed_commit_phase_is_repeated_with_back_off_and_the_same_k
     EXPECT_INT(effects(shop), 1);
     EXPECT_INT(effect.prepared, 1);
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_executions"), 1);
+}
+
+// Nothing else happens meanwhile that could remind an idle runner of it.
+TEST_SHOP(EXEC_10_an_idle_runner_repeats_a_commit_phase_when_its_time_has_come, .workers = 2)
+{
+    struct effect effect = { .fail_finish = 1 };
+    struct pawl_ticket ticket = begin(shop, &effect, true);
+    shop_start(shop);
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+    EXPECT_INT(effect.finished, 2);
+    EXPECT_INT(effects(shop), 1);
 }
 
 static bool take_long(struct pawl_run *run, void *context)

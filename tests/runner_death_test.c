@@ -1,6 +1,5 @@
 // Programs with Pawl inside them that die, stall, and share a store (tests/programs/host.c).
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "process.h"
@@ -61,11 +60,11 @@ TEST(RUN_5_what_a_killed_program_ran_is_ended_by_policy_before_it_works_again)
     process_kill(&a);
     EXPECT_INT(count(&scratch, "pawl_jobs", "state = 'RUNNING'"), 2);
     a = host(&scratch, "A");
+    HEARS(&a, "ready");
     HEARS(&a, "log RUNS_RECOVERED");  // and no handler has begun
     EXPECT_INT(count(&scratch, "pawl_jobs", "state = 'FAILED' AND job_type = 'document'"
                                             " AND failure_type = 'PROCESS_TERMINATED'"),
                1);
-    HEARS(&a, "ready");
     HEARS(&a, "lifecycle 2");
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED' AND job_type = 'lifecycle'");
@@ -79,6 +78,7 @@ TEST(RUN_5_a_second_program_of_the_same_name_is_refused_while_the_first_lives)
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     struct process second = host(&scratch, "A");
+    HEARS(&second, "ready");
     EXPECT(strstr(process_hear(&second), "instance A runs already") != NULL);
     EXPECT_INT(process_end(&second), 1);
     EXPECT_INT(process_end(&a), 0);
@@ -95,8 +95,8 @@ TEST(RUN_6_the_result_of_a_step_outlives_its_process)
         both = strcmp(process_hear(&a), "computes sum") == 0;
     process_kill(&a);
     a = host(&scratch, "A");
-    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "ready");
+    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "computes sum");  // and not `read`
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED'");
@@ -116,8 +116,8 @@ TEST(EXEC_7_killed_between_commit_and_done_only_the_commit_phase_is_repeated)
     EXPECT_INT(effects(&scratch), 1);
     process_kill(&a);
     a = host(&scratch, "A");
-    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, "ready");
+    HEARS(&a, "log RUNS_RECOVERED");
     HEARS(&a, finish);  // the same key, and no second preparation
     process_tell(&a, "go");
     wait_for(&scratch, "pawl_jobs", "state = 'SUCCEEDED'");
@@ -182,12 +182,12 @@ TEST(EXEC_9_a_program_that_commits_as_it_wakes_is_refused)
 
 // ----- from another process
 
-static void pawl_command(const struct scratch *scratch, const char *arguments)
+// The command line, as another process.
+static void pawl_command(const struct scratch *scratch, const char *verb, const char *subject)
 {
-    const char *pawl = getenv("PAWL");
-    struct str line = str_format(test_arena(), "%s %s --store %s >/dev/null",
-                                 pawl ? pawl : "build/pawl", arguments, scratch_store(scratch));
-    EXPECT_INT(system(line.s), 0);
+    struct process pawl = process_start("../../pawl", verb, subject, "--store",
+                                        scratch_store(scratch));
+    EXPECT_INT(process_end(&pawl), 0);
 }
 
 TEST(OPS_16_a_cancellation_from_another_process_is_heard)
@@ -196,7 +196,7 @@ TEST(OPS_16_a_cancellation_from_another_process_is_heard)
     struct process a = host(&scratch, "A");
     HEARS(&a, "ready");
     const char *id = begin(&a, "lifecycle");
-    pawl_command(&scratch, str_format(test_arena(), "cancel %s", id).s);
+    pawl_command(&scratch, "cancel", id);
     HEARS(&a, "told 1");
     wait_for(&scratch, "pawl_jobs", "state = 'FAILED' AND failure_type = 'CANCELLED'");
     EXPECT_INT(count(&scratch, "pawl_audit", "event = 'job.cancel_requested'"), 1);
@@ -224,7 +224,7 @@ TEST(RUN_10_work_from_another_process_is_picked_up_without_waiting_for_the_tick)
     HEARS(&a, "ready");
     for (int i = 0; i < TRIES && !rang; i++) {
         int64_t before = ticks(&a);
-        pawl_command(&scratch, "enqueue quick '{}'");
+        pawl_command(&scratch, "enqueue", "quick");
         HEARS(&a, "quick 1");
         rang = ticks(&a) == before;
     }

@@ -39,12 +39,16 @@ TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4
     enum { SECONDS_IDLE = 3, SLACK = 4 };  // the slack: this thread, and a tick at either end
     struct counts counts = {0};
     shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    int64_t before = switches();
+    sleep(1);
+    int64_t others = SECONDS_IDLE * (switches() - before);  // a sanitizer has a thread of its own
     shop_start(shop);
     shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
     shop_work(shop);
-    int64_t before = switches(), woken = pawl_figures(shop->pawl).wake_ups;
+    int64_t woken = pawl_figures(shop->pawl).wake_ups;
+    before = switches();
     sleep(SECONDS_IDLE);
-    int64_t slept = switches() - before;
+    int64_t slept = switches() - before - others;
     printf("idle for %d s: %lld wake-ups\n", SECONDS_IDLE, (long long)slept);
     EXPECT(slept <= 3 * SECONDS_IDLE + SLACK);
     EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
@@ -74,6 +78,20 @@ TEST_SHOP(RUN_10_calls_are_answered_while_every_handler_blocks, .workers = 2)
     EXPECT_INT(pawl_figures(shop->pawl).running, 2);
     gate_open(&gate);
     shop_work(shop);
+}
+
+// A ring may be lost; the tick behind it is the promise.
+TEST_SHOP(RUN_10_a_job_that_nobody_rang_for_is_found_by_the_tick, .workers = 1)
+{
+    struct counts counts = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    box_sql(&shop->box, "CREATE TABLE aside AS SELECT * FROM ready; DELETE FROM ready");
+    shop_start(shop);
+    shop_work(shop);
+    EXPECT_INT(counts.prepared, 0);
+    box_sql(&shop->box, "INSERT INTO ready SELECT * FROM aside; DROP TABLE aside");
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
 }
 
 // A job whose records are damaged cannot be swept: that is no reason to look for it all the time.

@@ -1,7 +1,7 @@
 // The kill loop through the library: a program that enqueues from 50 threads while its runner works
 // (tests/programs/crowd.c), killed with -9 at random moments, again and again. After every kill the
-// store must pass `verify` as the dead left it; after a round the next process works to the end, and
-// the checker compares what the programs wrote down with what is there.
+// store must pass `verify` as the dead left it; after a round the next process works to the end,
+// and the checker compares what the programs wrote down with what is there.
 //
 //     RUNNER_KILLS=300 KILL_SEED=7 runner_kill_test
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { KILLS = 12,
        ROUND_KILLS = 12,
-       LIFE_MS = 500 };
+       LIFE_MS = 400 };
 
 struct loop {
     struct scratch scratch;

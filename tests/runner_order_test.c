@@ -13,7 +13,7 @@ struct ledger {
 static int number_in(const char *payload, const char *name)
 {
     const char *at = strstr(payload, name);
-    return at ? atoi(at + strlen(name) + 2) : -1;
+    return at ? (int)strtol(at + strlen(name) + 2, NULL, 10) : -1;
 }
 
 static bool note(struct pawl_run *run, void *context)
@@ -36,9 +36,13 @@ static void add(struct shop *shop, int n, int key, int priority)
     char payload[64], name[16];
     snprintf(payload, sizeof payload, key < 0 ? "{\"n\":%d}" : "{\"n\":%d,\"key\":%d}", n, key);
     snprintf(name, sizeof name, "document-%d", key);
-    shop_enqueue(shop, (struct pawl_job){ .job_type = "note", .payload = payload,
-                                          .serial_key = key < 0 ? NULL : name,
-                                          .priority = priority });
+    struct pawl_job job = {
+        .job_type = "note",
+        .payload = payload,
+        .serial_key = key < 0 ? NULL : name,
+        .priority = priority,
+    };
+    shop_enqueue(shop, job);
 }
 
 TEST_SHOP(RUN_9_jobs_run_in_the_order_they_were_created, .virtual_time = true)

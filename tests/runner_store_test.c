@@ -1,7 +1,6 @@
 // A store that fails under the runner: what was done is written later, and nothing twice.
 #include "shop.h"
 
-
 #include "faulty_vfs.h"
 
 struct load {

@@ -7,7 +7,7 @@
 struct labour {
     struct pawl *pawl;
     int64_t microseconds;
-    enum pawl_stop told;
+    _Atomic int told;  // enum pawl_stop
     _Atomic int begun;
 };
 
@@ -17,7 +17,7 @@ static bool labour(struct pawl_run *run, void *context)
     labour->begun++;
     struct pawl_error err = {0};
     MUST(pawl_advance(labour->pawl, labour->microseconds, &err));
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return true;
 }
 
@@ -57,7 +57,7 @@ static bool rest(struct pawl_run *run, void *context)
     struct labour *labour = context;
     labour->begun++;
     bool rested = pawl_pause(run, labour->microseconds);
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return rested;
 }
 
@@ -86,21 +86,25 @@ TEST_SHOP(RUN_7_a_pause_longer_than_the_lease_keeps_it, .virtual_time = true)
 
 // ----- in threads
 
-#define HASTY ((struct pawl_policy){ .name = "hasty", .base = "document", .timeout_us = MILLISECONDS(100) })
+static void hurry(struct shop *shop, int64_t timeout_us)
+{
+    struct pawl_policy hasty = { .name = "hasty", .base = "document", .timeout_us = timeout_us };
+    shop_policy(shop, hasty);
+}
 
 static bool wait_to_be_told(struct pawl_run *run, void *context)
 {
     struct labour *labour = context;
     labour->begun++;
     while (pawl_pause(run, SECONDS(60))) {}
-    labour->told = pawl_stopped(run);
+    labour->told = (int)pawl_stopped(run);
     return true;
 }
 
 TEST_SHOP(RUN_7_a_handler_is_told_of_its_deadline_and_its_answer_comes_too_late, .workers = 1)
 {
     struct labour work = {0};
-    shop_policy(shop, HASTY);
+    hurry(shop, MILLISECONDS(100));
     shop_handle(shop, (struct pawl_handler){ "wait", .prepare = wait_to_be_told,
                                              .context = &work, .policy = "hasty" });
     shop_start(shop);
@@ -120,8 +124,7 @@ TEST_SHOP(RUN_7_every_run_past_its_deadline_is_timed_out_at_its_first_attempt, .
     enum { COUNT = 64 };
     struct labour work = {0};
     struct pawl_ticket tickets[COUNT];
-    shop_policy(shop, (struct pawl_policy){ .name = "hasty", .base = "document",
-                                            .timeout_us = MILLISECONDS(10) });
+    hurry(shop, MILLISECONDS(10));
     shop_handle(shop, (struct pawl_handler){ "wait", .prepare = wait_to_be_told,
                                              .context = &work, .policy = "hasty" });
     for (int i = 0; i < COUNT; i++)
@@ -147,8 +150,6 @@ static bool ignore(struct pawl_run *run, void *context)
     struct stubborn *stubborn = context;
     gate_pass(&stubborn->gate);
     stubborn->told = (int)pawl_stopped(run);
-    struct pawl_error err = {0};
-    (void)err;
     pawl_progress(run, 50, "what a handler says that was written off is ignored");
     return pawl_result(run, "1");
 }
@@ -158,7 +159,7 @@ TEST_SHOP(RUN_7_a_handler_that_ignores_its_deadline_is_written_off_and_replaced,
 {
     struct stubborn stubborn = { .gate = GATE };
     struct counts counts = {0};
-    shop_policy(shop, HASTY);
+    hurry(shop, MILLISECONDS(100));
     shop_handle(shop, (struct pawl_handler){ "ignore", .prepare = ignore, .context = &stubborn,
                                              .policy = "hasty" });
     shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
@@ -232,10 +233,9 @@ TEST_SHOP(RUN_7_the_time_of_a_job_that_waits_for_a_worker_does_not_run, .workers
     struct counts counts = {0};
     struct gate gate = GATE;
     struct pawl_ticket tickets[COUNT];
-    shop_policy(shop, (struct pawl_policy){ .name = "short", .base = "document",
-                                            .timeout_us = MILLISECONDS(200) });
+    hurry(shop, MILLISECONDS(200));
     shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts,
-                                             .policy = "short" });
+                                             .policy = "hasty" });
     shop_handle(shop, (struct pawl_handler){ "gated", .prepare = gated, .context = &gate });
     shop_start(shop);
     for (int i = 0; i < QUICK; i++)  // handlers seem to be quick

@@ -3,9 +3,9 @@
 //
 //     TEST_SHOP(RUN_1_a_handler_runs, .virtual_time = true)
 //     {
-//         struct counts counts = {0};
-//         shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
-//         struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+//         struct counts n = {0};
+//         shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &n });
+//         struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ "greet" });
 //         shop_work(shop);
 //         EXPECT_STATE(shop, ticket, "SUCCEEDED");
 //     }
@@ -87,7 +87,10 @@ struct gate {
     int arrived, left;
     bool open;
 };
-#define GATE { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false }
+#define GATE                                                             \
+    {                                                                    \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false \
+    }
 
 void gate_pass(struct gate *gate);               // in a handler
 void gate_wait(struct gate *gate, int arrived);  // in the test: until so many have come

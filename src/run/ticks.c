@@ -117,7 +117,11 @@ void tick_submit(struct runner *r)
                                        .answered = tick_answered,
                                        .arena = &t->arena };
     gather_progress(r, t);
+    r->news++;  // a bell may have been lost, a commit phase have come due: a claim rides along
+    r->maybe_more = true;
     r->ticking = true;
+    r->maybe_more = true;  // commit phases that backed off, and what no bell told of
+    r->news++;
     r->tick_next = now + TICK_US;
     pthread_mutex_unlock(&r->mutex);
     bool submitted = pipeline_submit(r->pawl->pipeline, &t->operation, &err);
@@ -165,7 +169,8 @@ static bool known(const struct runner *r, const struct holding *holding)
 }
 
 // A lease nobody here knows of: the answer to its claim was lost, or its handler was written off in
-// the commit phase, for which there is no deadline in the store. It would be renewed for ever, so it is given back.
+// the commit phase, for which there is no deadline in the store. It would be renewed for ever, so
+// it is given back.
 struct stray {
     struct operation operation;
     struct arena arena;

@@ -41,8 +41,8 @@ static void note_write(struct runner *r, const struct note *note)
 }
 
 // The handler is not waited for any more. Another thread takes its place, up to a bound; past it
-// the pool is smaller until a handler returns. Its lease ends with the deadline; in the commit phase,
-// which has none in the store, the next tick gives it back.
+// the pool is smaller until a handler returns. Its lease ends with the deadline; in the commit
+// phase, which has none in the store, the next tick gives it back.
 static void write_off(struct runner *r, struct pawl_run *run)
 {
     atomic_store(&run->written_off, true);

@@ -58,7 +58,7 @@ static bool commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
 static bool finish(struct pawl_run *run, void *context)
 {
     (void)context;
-    return roll() % 10 != 0 || pawl_fail(run, PAWL_TRANSIENT, "not this time");
+    return roll() % 40 != 0 || pawl_fail(run, PAWL_TRANSIENT, "not this time");
 }
 
 // ----- enqueueing
@@ -155,8 +155,12 @@ static void start(char **argv)
         .name = "test", .base = "lifecycle", .max_attempts = 20, .base_us = MILLISECONDS(10),
         .delay_us_max = MILLISECONDS(10), .lease_us = SECONDS(1),
     };
-    struct pawl_handler odd = { .job_type = "test.odd", .prepare = prepare, .commit = commit,
-                                .policy = "test" };
+    struct pawl_handler odd = {
+        .job_type = "test.odd",
+        .prepare = prepare,
+        .commit = commit,
+        .policy = "test",
+    };
     struct pawl_handler even = odd;
     even.job_type = "test.even";
     even.finish = finish;

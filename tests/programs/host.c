@@ -1,5 +1,5 @@
-// A program that has Pawl inside it, as its users' programs do: it runs jobs, and says on its output
-// what its handlers do, so that a test can stop or kill it in the middle of one.
+// A program that has Pawl inside it, as its users' programs do: it runs jobs, and says on its
+// output what its handlers do, so that a test can stop or kill it in the middle of one.
 //
 //     host STORE NAME            < ready
 //
@@ -125,6 +125,14 @@ static bool create_table(struct pawl *pawl, struct pawl_error *err)
         && pawl_commit(tx, err);
 }
 
+static void say_ticks(struct runner *runner)
+{
+    pthread_mutex_lock(&runner->mutex);
+    unsigned long long ticks = runner->ticks;
+    pthread_mutex_unlock(&runner->mutex);
+    printf("ticks %llu\n", ticks);
+}
+
 static void obey(struct pawl *pawl, const char *line)
 {
     struct pawl_error err = {0};
@@ -132,7 +140,7 @@ static void obey(struct pawl *pawl, const char *line)
     if (strcmp(line, "go") == 0)
         going = true;
     if (strcmp(line, "ticks") == 0)
-        printf("ticks %llu\n", (unsigned long long)pawl->runner->ticks);
+        say_ticks(pawl->runner);
     if (strncmp(line, "enqueue ", 8) != 0)
         return;
     if (pawl_enqueue(pawl, &(struct pawl_job){ .job_type = line + 8 }, &ticket, &err))
@@ -151,11 +159,15 @@ int main(int argc, char **argv)
         return 2;
     struct pawl_options options = { .store = argv[1], .instance = argv[2], .log = log_line };
     if (!pawl_open(&pawl, &options, &err) || !create_table(pawl, &err)
-        || !register_all(pawl, argv[2], &err) || !pawl_start(pawl, &err)) {
+        || !register_all(pawl, argv[2], &err)) {
         printf("%s\n", err.message);
         return 1;
     }
-    puts("ready");
+    puts("ready");  // before any handler has something to say
+    if (!pawl_start(pawl, &err)) {
+        printf("%s\n", err.message);
+        return 1;
+    }
     while (fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = 0;
         obey(pawl, line);
