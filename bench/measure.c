@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/world.h"
@@ -42,12 +43,13 @@ double quantile(double *values, size_t count, double part)
 
 int64_t resident_bytes_max(void)
 {
+    static const char name[] = "VmHWM:";
     char line[256];
-    long long kib = 0;
+    int64_t kib = 0;
     FILE *file = fopen("/proc/self/status", "r");
     while (file && kib == 0 && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lld kB", &kib) != 1)
-            kib = 0;
+        if (strncmp(line, name, sizeof name - 1) == 0)
+            kib = strtoll(line + sizeof name - 1, NULL, 10);
     if (file)
         fclose(file);
     return kib * 1024;

@@ -4,7 +4,7 @@
 #include "bench/parts.h"
 #include "bench/place.h"
 
-enum { TURNS_MAX = 5, SINGLES = 30, GROUP = 100, JOBS_FOR_TURNS = 1000 };
+enum { TURNS_MAX = 5, SINGLES = 30, GROUP = 100, JOBS_FOR_TURNS = 1000, WARM_UP = 80 };
 
 // What was measured of one transition: the time per job of each group.
 struct times {
@@ -64,6 +64,14 @@ static bool measure_group(struct bench *b, struct payload_plan *plan, struct tra
     return true;
 }
 
+// So much makes the log of the store as long as it gets: it does not grow while anything counts.
+static bool warm_up(struct payload_plan *plan, struct pawl_error *err)
+{
+    plan->stand.options.payload = plan->large;
+    return stand_enqueue(&plan->stand, NULL, WARM_UP, err)
+        && stand_drain(&plan->stand, WARM_UP, err);
+}
+
 static double sum(const double *values)
 {
     double sum = 0;
@@ -86,7 +94,7 @@ bool measure_payload(struct bench *b, struct pawl_error *err)
     b->costs[0].group = 1;
     b->costs[1].group = options.batch;
     bool done = !arena.failed || fail(err, PAWL_NO_MEMORY, "no memory for a large payload");
-    done = done && stand_open(&plan.stand, &options, err);
+    done = done && stand_open(&plan.stand, &options, err) && warm_up(&plan, err);
     for (size_t i = 0; done && i < GROUPS; i++)
         done = measure_group(b, &plan, &b->costs[i], err);
     stand_end(&plan.stand);
