@@ -264,8 +264,9 @@ TEST_SHOP(RUN_10_a_year_goes_by_in_a_few_steps, .virtual_time = true)
 {
     struct pawl_error err = {0};
     shop_handle(shop, (struct pawl_handler){ "idle", .prepare = at_once });
-    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){
-                                                       .job_type = "idle", .scheduled_for = pawl_now(shop->pawl) + DAYS(200) });
+    struct pawl_job job = { .job_type = "idle" };
+    job.scheduled_for = pawl_now(shop->pawl) + DAYS(200);
+    struct pawl_ticket ticket = shop_enqueue(shop, job);
     int64_t before = pawl_figures(shop->pawl).operations;
     shop_pass(shop, DAYS(199));
     EXPECT_STATE(shop, ticket, "QUEUED");
