@@ -5,6 +5,9 @@
 // - Bytes that could not be written stay in the buffer, and the next call tries again before doing
 //   anything else. So a full disk that has room again has lost nothing, and an error that SQLite
 //   chose to ignore comes back at the sync.
+// - Nothing is held back past the end of its transaction: whoever takes the write lock of the log
+//   next writes to the same place, and what came later would destroy a commit. So the unlocking
+//   writes what is left, and what cannot be written then is dropped: no commit has synced it.
 // - Any other error stays: after a failed sync the system may have thrown the bytes away and call
 //   the next sync a success. Every write and sync is refused until the file is opened again.
 //
@@ -17,6 +20,7 @@
 #include <string.h>
 
 enum {
+    WRITE_LOCK = 0,            // of the log, among the locks of xShmLock: part of its file format
     BUFFER_BYTES = 124 << 10,  // SQLite's own file system writes less than 128 KiB at a time
     PATH_BYTES_MAX = 512,      // as there
 };
@@ -28,6 +32,8 @@ struct file {
     int held;           // so many bytes of the buffer ...
     sqlite3_int64 at;   // ... belong here
     int error;          // for good; 0: none
+    struct file *log;   // of a store: its log, while that is open
+    struct file *store; // of a log: its store
 };
 
 static sqlite3_vfs gather;
@@ -118,14 +124,32 @@ static int xFileSize(sqlite3_file *base, sqlite3_int64 *size)
     return result == SQLITE_OK ? real_of(base)->pMethods->xFileSize(real_of(base), size) : result;
 }
 
-// What no commit has synced may be lost: nobody was told of it.
+// The write lock of the log is given up: see above.
+static void let_go(struct file *log)
+{
+    (void)flush(log);  // what it could not write belongs to no commit
+    log->held = 0;
+}
+
+static int xShmLock(sqlite3_file *base, int offset, int n, int flags)
+{
+    struct file *file = of(base);
+    bool unlocks = flags & SQLITE_SHM_UNLOCK && flags & SQLITE_SHM_EXCLUSIVE;
+    if (file->log && unlocks && offset == WRITE_LOCK)
+        let_go(file->log);
+    return file->real->pMethods->xShmLock(file->real, offset, n, flags);
+}
+
+// What is still held back here belongs to no commit, and others may have written in its place.
 static int xClose(sqlite3_file *base)
 {
     struct file *file = of(base);
-    int flushed = flush(file), closed = file->real->pMethods->xClose(file->real);
+    if (file->store)
+        file->store->log = NULL;
+    int closed = file->real->pMethods->xClose(file->real);
     sqlite3_free(file->buffer);
     sqlite3_free(file->real);
-    return flushed == SQLITE_OK ? closed : flushed;
+    return closed;
 }
 
 #define HAND_ON(name, parameters, arguments)             \
@@ -141,8 +165,6 @@ HAND_ON(xSectorSize, (sqlite3_file * file), (real_of(file)))
 HAND_ON(xDeviceCharacteristics, (sqlite3_file * file), (real_of(file)))
 HAND_ON(xShmMap, (sqlite3_file * file, int page, int size, int extend, void volatile **to),
         (real_of(file), page, size, extend, to))
-HAND_ON(xShmLock, (sqlite3_file * file, int offset, int n, int flags),
-        (real_of(file), offset, n, flags))
 HAND_ON(xShmUnmap, (sqlite3_file * file, int remove), (real_of(file), remove))
 
 static void xShmBarrier(sqlite3_file *file)
@@ -180,6 +202,13 @@ static int give_up(struct file *file, int result)
     return result;
 }
 
+// A log and the file of its store know each other.
+static void join(struct file *log, const char *name)
+{
+    log->store = of(sqlite3_database_file_object(name));
+    log->store->log = log;
+}
+
 static int xOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *out)
 {
     (void)vfs;
@@ -198,6 +227,8 @@ static int xOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int fla
     if (result != SQLITE_OK)
         return give_up(file, result);
     file->base.pMethods = &methods;
+    if (log)
+        join(file, name);
     return SQLITE_OK;
 }
 
