@@ -138,6 +138,54 @@ TEST_SHOP(RUN_7_every_run_past_its_deadline_is_timed_out_at_its_first_attempt, .
     EXPECT_INT(work.begun, COUNT);
 }
 
+// The shortest lease there is, claimed when the runner has long been idle: it is renewed in time.
+TEST_SHOP(EXEC_7_a_short_lease_is_renewed_while_its_handler_works, .workers = 2)
+{
+    struct labour work = { .microseconds = MILLISECONDS(2500) };
+    struct counts counts = {0};
+    shop_policy(shop, (struct pawl_policy){ .name = "brief", .lease_us = SECONDS(1) });
+    shop_handle(shop, (struct pawl_handler){ "rest", .prepare = rest, .context = &work,
+                                             .policy = "brief" });
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    shop_work(shop);  // a tick has passed in which nothing was leased
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "rest" });
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+    EXPECT_INT(shop_status(shop, &ticket).attempt, 1);
+    EXPECT_INT(work.begun, 1);
+    EXPECT_INT(pawl_figures(shop->pawl).leases_lost, 0);
+}
+
+// A time that was over long ago, as `due - pawl_now()` is for one that was never set.
+TEST_SHOP(RUN_7_a_negative_time_is_over_at_once, .workers = 1)
+{
+    struct labour work = { .microseconds = INT64_MIN };
+    struct pawl_status status;
+    struct pawl_error err = {0};
+    shop_handle(shop, (struct pawl_handler){ "rest", .prepare = rest, .context = &work });
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "rest" });
+    MUST(pawl_wait(shop->pawl, ticket.job_id, INT64_MIN, &status, &err));
+    EXPECT(!status.ended);
+    shop_start(shop);
+    EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
+    EXPECT_INT(work.told, PAWL_GO_ON);
+}
+
+TEST_SHOP(RUN_7_a_negative_time_to_drain_is_over_at_once, .workers = 1)
+{
+    struct labour work = {0};
+    struct pawl_error err = {0};
+    shop_handle(shop, (struct pawl_handler){ "wait", .prepare = wait_to_be_told,
+                                             .context = &work });
+    shop_enqueue(shop, (struct pawl_job){ .job_type = "wait" });
+    shop_start(shop);
+    WAIT_FOR(work.begun == 1);
+    EXPECT(!pawl_drain(shop->pawl, INT64_MIN, &err));
+    EXPECT_INT(err.code, PAWL_BUSY);
+    pawl_stop(shop->pawl, INT64_MIN);
+    EXPECT_INT(work.told, PAWL_STOP_SHUTDOWN);
+}
+
 // ----- written off
 
 struct stubborn {

@@ -71,6 +71,14 @@ int64_t world_monotonic(const struct world *world)
     return world->monotonic(world->self);
 }
 
+int64_t world_end_of(const struct world *world, int64_t microseconds)
+{
+    int64_t now = world_monotonic(world);
+    if (microseconds < 0)
+        return now;
+    return microseconds < INT64_MAX - now ? now + microseconds : INT64_MAX;
+}
+
 uint64_t world_random(const struct world *world)
 {
     uint64_t number;

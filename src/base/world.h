@@ -25,6 +25,9 @@ const struct world *world_real(void);
 
 pawl_time world_wall(const struct world *world);
 int64_t world_monotonic(const struct world *world);
+// By the monotonic clock: the end of a time somebody gave. A negative one is over now, one that the
+// clock cannot count has no end.
+int64_t world_end_of(const struct world *world, int64_t microseconds);
 uint64_t world_random(const struct world *world);
 void world_sleep(const struct world *world, int64_t microseconds);
 

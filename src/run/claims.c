@@ -115,6 +115,7 @@ static void claim_answered(struct operation *self)
         *r->batches_end = b;
         r->batches_end = &b->next;
         r->prefetched += b->count;
+        tick_renew_in_time(r, b);
         for (size_t i = 0; i < b->count && i < r->idle; i++)
             pthread_cond_signal(&r->work);
     }

@@ -199,8 +199,7 @@ bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
 {
     if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
         return false;
-    int64_t now = world_monotonic(pawl->world);
-    int64_t end = timeout_us < INT64_MAX - now ? now + timeout_us : INT64_MAX;
+    int64_t end = world_end_of(pawl->world, timeout_us);
     for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
         if (!pawl_get(pawl, job_id, status, err))
             return false;

@@ -26,12 +26,6 @@ static bool wait_quiet(struct runner *r, int64_t deadline)
     return pthread_cond_timedwait(&r->quiet, &r->mutex, &at) != ETIMEDOUT;
 }
 
-static int64_t from_now(const struct runner *r, int64_t microseconds)
-{
-    int64_t now = world_monotonic(r->world);
-    return microseconds < INT64_MAX - now ? now + microseconds : INT64_MAX;
-}
-
 // ----- the dispatcher
 
 // A tick that is late, because another process has the store, rings when it is answered: until then
@@ -233,7 +227,7 @@ bool runner_pause(struct pawl_run *run, int64_t microseconds)
     if (!r->has_threads)
         return runner_pause_by_hand(run, microseconds);
     pthread_mutex_lock(&r->mutex);
-    int64_t deadline = from_now(r, microseconds);
+    int64_t deadline = world_end_of(r->world, microseconds);
     while (pawl_stopped(run) == PAWL_GO_ON && wait_quiet(r, deadline)) {}
     pthread_mutex_unlock(&r->mutex);
     return pawl_stopped(run) == PAWL_GO_ON;
@@ -267,7 +261,7 @@ bool runner_drain(struct runner *r, int64_t wait_us, struct pawl_error *err)
     pthread_mutex_lock(&r->mutex);
     r->mode = RUNNER_DRAINING;
     pthread_cond_broadcast(&r->quiet);
-    bool quiet = wait_until_quiet(r, from_now(r, wait_us));
+    bool quiet = wait_until_quiet(r, world_end_of(r->world, wait_us));
     size_t running = r->running;
     pthread_mutex_unlock(&r->mutex);
     return quiet || fail(err, PAWL_BUSY, "%zu handlers still run", running);
@@ -315,7 +309,7 @@ void runner_stop(struct runner *r, int64_t wait_us)
     pthread_mutex_lock(&r->mutex);
     for (struct pawl_run *run = r->runs; run; run = run->next)
         runner_stop_run(run, PAWL_STOP_SHUTDOWN);
-    if (!wait_until_quiet(r, from_now(r, r->pawl->options.grace_us)))
+    if (!wait_until_quiet(r, world_end_of(r->world, r->pawl->options.grace_us)))
         abandon_all(r);
     pthread_mutex_unlock(&r->mutex);
 }

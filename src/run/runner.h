@@ -153,6 +153,8 @@ void workers_bury(struct runner *runner);
 #define TICK_US SECONDS(1)
 
 void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
+// With the mutex held: leases that were just claimed may be shorter than all before them.
+void tick_renew_in_time(struct runner *runner, const struct batch *batch);
 int64_t tick_wait(const struct tick *tick);  // after its answer, how long until something is due
 void tick_finish(struct runner *runner);  // with the mutex held, after its answer
 void tick_give_back(struct runner *runner, const struct lease *lease);  // without waiting

@@ -51,6 +51,54 @@ int64_t tick_wait(const struct tick *t)
     return due < TICK_US ? due : TICK_US;
 }
 
+// ----- renewal
+
+static void shorten(int64_t *every, int64_t lease_us)
+{
+    if (lease_us / 3 < *every)
+        *every = lease_us / 3;
+}
+
+static void shorten_for(int64_t *every, const struct batch *b)
+{
+    for (size_t i = b->taken; i < b->count; i++)
+        shorten(every, b->claimed[i].execution.lease_us);
+}
+
+// A third of the shortest lease there is.
+static int64_t renew_every(const struct runner *r)
+{
+    int64_t every = RENEW_EVERY_US_MAX;
+    for (const struct pawl_run *run = r->runs; run; run = run->next)
+        shorten(&every, run->lease_us);
+    for (const struct batch *b = r->batches; b; b = b->next)
+        shorten_for(&every, b);
+    return every;
+}
+
+void tick_renew_in_time(struct runner *r, const struct batch *b)
+{
+    int64_t every = RENEW_EVERY_US_MAX;
+    shorten_for(&every, b);
+    if (b->at + every < r->renew_next)
+        r->renew_next = b->at + every;
+    if (r->tick_next <= r->renew_next)
+        return;
+    r->tick_next = r->renew_next;
+    if (r->bell)
+        bell_ring(r->bell);
+}
+
+// With the mutex held: when the next tick is due, after one that was done.
+static void plan_next(struct runner *r, const struct tick *t)
+{
+    if (t->renew)
+        r->renew_next = t->at + renew_every(r);
+    r->tick_next = t->at + tick_wait(t);
+    if (r->renew_next < r->tick_next)
+        r->tick_next = r->renew_next;
+}
+
 static void tick_answered(struct operation *self)
 {
     struct tick *t = (struct tick *)self;
@@ -60,9 +108,11 @@ static void tick_answered(struct operation *self)
     r->ticking = false;
     r->tick_answered = true;
     r->ticks++;
-    r->tick_next = t->at + (failed ? TICK_US : tick_wait(t));
+    r->tick_next = t->at + TICK_US;
     if (failed)
         note_trouble(r, &self->error);
+    else
+        plan_next(r, t);
     // An idle runner need not look at the answer before its next tick.
     bool look = failed || r->runs || r->batches || r->tick_next < t->at + TICK_US
              || r->tick_next <= world_monotonic(r->world);
@@ -73,20 +123,6 @@ static void tick_answered(struct operation *self)
 }
 
 // ----- before it
-
-// A third of the shortest lease there is.
-static int64_t renew_every(const struct runner *r)
-{
-    int64_t every = RENEW_EVERY_US_MAX;
-    for (const struct pawl_run *run = r->runs; run; run = run->next)
-        if (run->lease_us / 3 < every)
-            every = run->lease_us / 3;
-    for (const struct batch *b = r->batches; b; b = b->next)
-        for (size_t i = b->taken; i < b->count; i++)
-            if (b->claimed[i].execution.lease_us / 3 < every)
-                every = b->claimed[i].execution.lease_us / 3;
-    return every;
-}
 
 static void gather_progress(struct runner *r, struct tick *t)
 {
@@ -291,8 +327,6 @@ void tick_finish(struct runner *r)
     if (r->tick_answered && t->operation.error.code == PAWL_OK) {
         for (struct pawl_run *run = r->runs; run; run = run->next)
             compare(t, run);
-        if (t->renew)
-            r->renew_next = t->at + renew_every(r);
         if (t->alive)
             r->alive_next = t->at + ALIVE_EVERY_US;
         give_strays_back(r, t);

@@ -81,8 +81,7 @@ static void pass(struct runner *r, int64_t limit)
 bool runner_pause_by_hand(struct pawl_run *run, int64_t microseconds)
 {
     struct runner *r = run->runner;
-    int64_t now = world_monotonic(r->world);
-    int64_t end = microseconds < INT64_MAX - now ? now + microseconds : INT64_MAX;
+    int64_t end = world_end_of(r->world, microseconds);
     while (pawl_stopped(run) == PAWL_GO_ON && world_monotonic(r->world) < end) {
         pass(r, end - world_monotonic(r->world));
         tick(r);
@@ -93,10 +92,10 @@ bool runner_pause_by_hand(struct pawl_run *run, int64_t microseconds)
 bool runner_advance(struct runner *r, int64_t microseconds, struct pawl_error *err)
 {
     bool inside = r->running > 0;
-    int64_t end = world_monotonic(r->world) + microseconds;
+    int64_t end = world_end_of(r->world, microseconds);
     if (!inside && !runner_run_until_idle(r, err))
         return false;
-    for (int64_t left = microseconds; left > 0; left = end - world_monotonic(r->world)) {
+    for (int64_t left; (left = end - world_monotonic(r->world)) > 0;) {
         pass(r, left);
         if (inside)
             tick(r);
