@@ -224,8 +224,8 @@ TEST_SHOP(EXEC_6_what_a_run_says_where_nobody_would_hear_it_fails_it, .virtual_t
     shop_work(shop);
     EXPECT_STATE(shop, step, "FAILED");
     EXPECT_STR(str_of(shop_status(shop, &step).error),
-               "step only: pawl_result was called inside a step: it belongs to prepare");
+               "step only: pawl_result belongs to prepare: say it after the step");
     EXPECT_STATE(shop, commit, "FAILED");
     EXPECT_STR(str_of(shop_status(shop, &commit).error),
-               "pawl_annotate was called after prepare: it belongs to prepare");
+               "pawl_annotate belongs to prepare: now it is too late");
 }

@@ -33,7 +33,7 @@ static bool settle(struct pawl_tx *loan, struct pawl_run *run, bool answer, stru
         return spoil(run, &why, err);
     if (loan->spoilt.code != PAWL_OK)  // the store failed, not the handler: let it be tried again
         return fail(err, loan->spoilt.code, "%s", loan->spoilt.message);
-    if (fine && answer && !run->failed)
+    if (fine && answer)
         return tx_keep(loan->tx, err);
     if (!tx_take_back(loan->tx, err))
         return false;
@@ -56,9 +56,9 @@ bool loan_within(struct pawl *pawl, struct tx *tx, struct pawl_run *run, struct 
     if (!tx_mark(tx, err) || !loans_enlist(&loan, err))
         return false;
     loan.until = guest_enter(tx, loan.allowed_us);
-    run->committing = true;
-    bool answer = run->handler->commit(run, &loan, run->handler->context);
-    run->committing = false;
+    run->in_commit = true;
+    bool answer = run->handler->commit(run, &loan, run->handler->context) && !run->failed;
+    run->in_commit = false;
     loans_dismiss(&loan, false);
     return settle(&loan, run, answer, err);
 }
