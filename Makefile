@@ -5,7 +5,7 @@ CYCLES ?= 1000
 KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run test lint asan tsan check-tree bench torture-kill torture-runner
+.PHONY: all run test lint asan tsan check-tree bench bench-full torture-kill torture-runner
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -39,10 +39,15 @@ check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
 	@tools/check-tree
 
-bench: ## how fast the engine moves jobs; BENCH="jobs batch queued blocked" for other numbers
+bench: ## what Pawl does on this machine, beside plain inserts; small, into build/bench-small
 	@tools/packages build
-	@tools/build build bench/engine
-	@build/bench/engine $(BENCH)
+	@tools/build build pawl
+	@bench/suite --small --output build/bench-small
+
+bench-full: ## the same in full, into docs/benchmarks.*: ten minutes and 10 GB below TMPDIR
+	@tools/packages build
+	@tools/build build pawl
+	@bench/suite
 
 torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
 	@tools/packages build test

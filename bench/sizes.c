@@ -1,33 +1,36 @@
-// SQLite's own account, by b-tree (`dbstat`), largest first.
-#include "sizes.h"
+// SQLite's own account, by b-tree (`dbstat`), and the pages that wait to be used again.
+#include "bench/sizes.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-static const char by_tree[] =
-    "SELECT name, sum(pgsize), sum(unused), sum(ncell) FROM dbstat GROUP BY name"
-    " HAVING sum(pgsize) > 65536 ORDER BY 2 DESC";
+static const char by_part[] =
+    "SELECT name, sum(pgsize) FROM dbstat GROUP BY name"
+    " UNION ALL SELECT '(free pages)', freelist_count * page_size"
+    "  FROM pragma_freelist_count, pragma_page_size";
 
-void sizes_print(const char *path, long jobs)
+static bool add_rows(sqlite3_stmt *rows, struct list *sizes)
+{
+    while (sqlite3_step(rows) == SQLITE_ROW) {
+        struct size *size = list_add(sizes);
+        if (!size)
+            return false;
+        size->name = str_dup(sizes->arena, str_of((const char *)sqlite3_column_text(rows, 0)));
+        size->bytes = (double)sqlite3_column_int64(rows, 1);
+    }
+    return true;
+}
+
+bool sizes_read(const char *path, struct list *sizes, struct pawl_error *err)
 {
     sqlite3 *connection = NULL;
     sqlite3_stmt *rows = NULL;
-    if (sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK
-        || sqlite3_prepare_v2(connection, by_tree, -1, &rows, NULL) != SQLITE_OK) {
-        fprintf(stderr, "%s: %s\n", path, sqlite3_errmsg(connection));
-        exit(1);
-    }
-    double all = 0;
-    printf("%-28s %9s %9s %11s\n", "", "MiB", "% used", "bytes/job");
-    while (sqlite3_step(rows) == SQLITE_ROW) {
-        double bytes = (double)sqlite3_column_int64(rows, 1);
-        double unused = (double)sqlite3_column_int64(rows, 2);
-        all += bytes;
-        printf("%-28s %9.1f %9.0f %11.1f\n", (const char *)sqlite3_column_text(rows, 0),
-               bytes / (1 << 20), 100 * (1 - unused / bytes), bytes / (double)jobs);
-    }
-    printf("%-28s %9.1f %9s %11.1f\n", "all", all / (1 << 20), "", all / (double)jobs);
+    bool fine = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK
+        && sqlite3_prepare_v2(connection, by_part, -1, &rows, NULL) == SQLITE_OK
+        && add_rows(rows, sizes) && sqlite3_reset(rows) == SQLITE_OK;
+    if (!fine)
+        fine = fail(err, PAWL_STORE, "cannot say what %s is made of: %s", path,
+                    sqlite3_errmsg(connection));
     sqlite3_finalize(rows);
     sqlite3_close(connection);
+    return fine;
 }

@@ -1,6 +1,14 @@
 // What a store is made of on disk.
 #pragma once
 
-// Prints each table and index of the file with its pages, and its bytes per job of those that
-// `jobs` counts; ends the program when it cannot. Nobody else may be writing.
-void sizes_print(const char *path, long jobs);
+#include "base/error.h"
+#include "base/list.h"
+
+struct size {
+    struct str name;  // a table, an index, or "(free pages)"
+    double bytes;
+};
+
+// Every part of the file, in the arena of the list: a list of struct size. Their sum is the size of
+// the file; its log is not part of it. Nobody may be writing.
+CHECKED bool sizes_read(const char *path, struct list *sizes, struct pawl_error *err);

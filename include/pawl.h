@@ -255,7 +255,8 @@ struct pawl_handler {
     const char *policy;  // of jobs of this type that name none; NULL: "default"
 };
 
-// Registers a handler, before pawl_start. PAWL_CONFLICT when the type has one.
+// Registers a handler, before pawl_start and before other threads use the handle. PAWL_CONFLICT
+// when the type has one.
 PAWL_API PAWL_CHECKED bool pawl_handle(struct pawl *pawl, const struct pawl_handler *handler,
                                        struct pawl_error *err);
 
@@ -290,7 +291,8 @@ struct pawl_policy {
     const char *queue;
 };
 
-// Defines a policy, before pawl_start. PAWL_CONFLICT when there is one of this name.
+// Defines a policy, before the handlers and jobs that name it, as early as pawl_handle.
+// PAWL_CONFLICT when there is one of this name.
 PAWL_API PAWL_CHECKED bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
                                               struct pawl_error *err);
 
@@ -305,8 +307,9 @@ PAWL_API const char *pawl_effect_key(const struct pawl_run *run);  // the same o
 PAWL_API const char *pawl_traceparent(const struct pawl_run *run); // "" when there is none
 PAWL_API int pawl_attempt(const struct pawl_run *run);             // 1 is the first
 
-// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. False, with the
-// run failed, when it is not JSON or too large.
+// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. Called in prepare
+// and outside its steps, as pawl_follow_up and pawl_annotate are. False, with the run failed, when
+// it is not JSON or too large.
 PAWL_API PAWL_CHECKED bool pawl_result(struct pawl_run *run, const char *json);
 PAWL_API const char *pawl_result_of(const struct pawl_run *run);  // "" when there is none
 
@@ -454,7 +457,7 @@ PAWL_API PAWL_CHECKED bool pawl_run_until_idle(struct pawl *pawl, struct pawl_er
 PAWL_API PAWL_CHECKED bool pawl_advance(struct pawl *pawl, int64_t microseconds,
                                         struct pawl_error *err);
 
-PAWL_API pawl_time pawl_now(struct pawl *pawl);  // by the clock of the store
+PAWL_API pawl_time pawl_now(struct pawl *pawl);  // by the clock the handle lives by
 
 #ifdef __cplusplus
 }

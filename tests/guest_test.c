@@ -115,8 +115,8 @@ TEST_EACH_DB(EXEC_6_the_application_may_do_what_it_likes_with_its_own)
         "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE counted",
         "ALTER TABLE notes ADD COLUMN at INTEGER; ALTER TABLE notes RENAME TO remarks",
         "CREATE INDEX remarks_at ON remarks (at); DROP INDEX remarks_at; REINDEX invoices",
-        "CREATE TRIGGER count_them AFTER INSERT ON invoices BEGIN"
-        " INSERT INTO remarks (text) SELECT job_id FROM pawl_jobs; END",
+        ("CREATE TRIGGER count_them AFTER INSERT ON invoices BEGIN"
+         " INSERT INTO remarks (text) SELECT job_id FROM pawl_jobs; END"),
         "INSERT INTO invoices (number) VALUES ('4')",
         "CREATE VIEW busy AS SELECT * FROM jobs JOIN invoices; SELECT count(*) FROM busy",
         "SELECT * FROM pawl_jobs; SELECT * FROM ready; SELECT * FROM sqlite_schema",

@@ -202,7 +202,7 @@ TEST_EACH_DB(filters_are_read_only_by_a_connection_that_needs_them)
     for (int i = 2; i < 80; i++)
         must_be_new(box, -i);
     size_t loaded = filter_memory(box);
-    EXPECT(loaded > 32 * 1024);
+    EXPECT(loaded > 32768);
     must_be_all(box, ids, countof(ids));
     db_forget(box->db);
     EXPECT_INT(filter_memory(box), 0);

@@ -29,7 +29,7 @@ TEST_EACH_DB(OPS_11_events_are_seen_in_their_own_transaction_and_in_order)
     struct pawl_error err = {0};
     SCOPED(tx) struct tx tx = {0};
     box_begin(box, &tx);
-    for (size_t i = 1; i <= 3 * LATER_ROWS; i++) {
+    for (int i = 1; i <= 3 * LATER_ROWS; i++) {
         MUST(note(&tx, job, &err));
         if (i % 7 == 0)
             EXPECT_INT(notes(&tx, job), i);

@@ -24,9 +24,9 @@ static int64_t switches(void)
         snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
         FILE *status = fopen(path, "r");
         while (status && fgets(line, sizeof line, status)) {
-            long long number = 0;
-            if (sscanf(line, "voluntary_ctxt_switches: %lld", &number) == 1)
-                total += number;
+            static const char name[] = "voluntary_ctxt_switches:";
+            if (strncmp(line, name, strlen(name)) == 0)
+                total += strtoll(line + strlen(name), NULL, 10);
         }
         if (status)
             fclose(status);

@@ -188,3 +188,44 @@ TEST_SHOP(RUN_6_the_commit_phase_has_no_steps, .virtual_time = true)
     EXPECT_STATE(shop, ticket, "SUCCEEDED");
     EXPECT_INT(plan.sums, 0);
 }
+
+// ----- saying things in the wrong place
+
+static bool say_result(struct pawl_run *run, void *context)
+{
+    (void)context;
+    return pawl_result(run, "1");
+}
+
+static bool say_inside_a_step(struct pawl_run *run, void *context)
+{
+    return pawl_step(run, "only", say_result, context, NULL);
+}
+
+static bool nothing_to_prepare(struct pawl_run *run, void *context)
+{
+    (void)run, (void)context;
+    return true;
+}
+
+static bool say_in_commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
+{
+    (void)tx, (void)context;
+    return pawl_annotate(run, "{}");
+}
+
+TEST_SHOP(EXEC_6_what_a_run_says_where_nobody_would_hear_it_fails_it, .virtual_time = true)
+{
+    shop_handle(shop, (struct pawl_handler){ "in.step", .prepare = say_inside_a_step });
+    shop_handle(shop, (struct pawl_handler){ "in.commit", .prepare = nothing_to_prepare,
+                                             .commit = say_in_commit });
+    struct pawl_ticket step = shop_enqueue(shop, (struct pawl_job){ .job_type = "in.step" });
+    struct pawl_ticket commit = shop_enqueue(shop, (struct pawl_job){ .job_type = "in.commit" });
+    shop_work(shop);
+    EXPECT_STATE(shop, step, "FAILED");
+    EXPECT_STR(str_of(shop_status(shop, &step).error),
+               "step only: pawl_result belongs to prepare: say it after the step");
+    EXPECT_STATE(shop, commit, "FAILED");
+    EXPECT_STR(str_of(shop_status(shop, &commit).error),
+               "pawl_annotate belongs to prepare: now it is too late");
+}

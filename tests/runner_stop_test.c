@@ -116,7 +116,7 @@ TEST_SHOP(JOB_8_the_commit_phase_of_a_job_does_not_hear_of_a_cancellation, .work
     gate_open(&watcher.gate);
     EXPECT_STR(str_of(shop_wait(shop, &ticket).state), "SUCCEEDED");
     EXPECT_INT(watcher.told, PAWL_GO_ON);
-    EXPECT_INT(shop_lines(shop, "its commit phase begins"), 1);
+    EXPECT_INT(shop_lines(shop, "its finish begins"), 1);
 }
 
 // ----- stopping

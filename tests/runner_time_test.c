@@ -300,3 +300,28 @@ TEST_SHOP(RUN_7_the_time_of_a_job_that_waits_for_a_worker_does_not_run, .workers
     for (int i = 0; i < COUNT; i++)
         EXPECT_STATE(shop, tickets[i], "SUCCEEDED");
 }
+
+static bool at_once(struct pawl_run *run, void *context)
+{
+    (void)run, (void)context;
+    return true;
+}
+
+// Time that nothing happens in costs nothing, and waiting ends when the job does.
+TEST_SHOP(RUN_10_a_year_goes_by_in_a_few_steps, .virtual_time = true)
+{
+    struct pawl_error err = {0};
+    shop_handle(shop, (struct pawl_handler){ "idle", .prepare = at_once });
+    struct pawl_job job = { .job_type = "idle" };
+    job.scheduled_for = pawl_now(shop->pawl) + DAYS(200);
+    struct pawl_ticket ticket = shop_enqueue(shop, job);
+    int64_t before = pawl_figures(shop->pawl).operations;
+    shop_pass(shop, DAYS(199));
+    EXPECT_STATE(shop, ticket, "QUEUED");
+    struct pawl_status status;
+    MUST(pawl_wait(shop->pawl, ticket.job_id, DAYS(2), &status, &err));
+    EXPECT(status.ended);
+    EXPECT(pawl_now(shop->pawl) < status.completed_at + SECONDS(1));
+    shop_pass(shop, DAYS(160));
+    EXPECT(pawl_figures(shop->pawl).operations - before < 100);
+}

@@ -165,7 +165,7 @@ void wait_a_little(int64_t tries, struct place place)
 {
     if (tries > TRIES_MAX)
         expect_failed(place);
-    nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
 }
 
 void gate_pass(struct gate *gate)

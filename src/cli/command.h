@@ -30,6 +30,17 @@ enum option {
     OPTION_TYPE,
     OPTION_LIMIT,
     OPTION_STATUS,
+    OPTION_JOBS,
+    OPTION_PAYLOAD,
+    OPTION_WORKERS,
+    OPTION_BATCH,
+    OPTION_MODE,
+    OPTION_FORCE,
+    OPTION_QUEUED,
+    OPTION_BLOCKED,
+    OPTION_ORGS,
+    OPTION_TYPES,
+    OPTION_THREADS,
     OPTIONS
 };
 
@@ -100,6 +111,7 @@ CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 
 void help_program(void);

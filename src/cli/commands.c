@@ -100,6 +100,36 @@ static const struct command commands[] = {
       .example = "pawl migrate --status",
       .act = command_migrate,
       OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+    { "bench", "", 0, 0, "measure what Pawl does on this machine, beside plain inserts",
+      .details =
+          "Every figure stands beside a control of the same run: plain inserts of the same row\n"
+          "into a fresh SQLite file, equally durable. Compare ratios: seconds are the disk's.\n"
+          "\n"
+          "lifecycle_per_s is jobs / (time to enqueue all + time to drain all), in transactions\n"
+          "of --batch jobs: enqueue; claim and start; commit and end. The last two are the drain\n"
+          "of drain_per_s. runner_drain_per_s is a drain by the library's own runner, with empty\n"
+          "handlers in --workers threads. Pickup is the time from the call of enqueue to the\n"
+          "start of the handler.\n"
+          "\n"
+          "It works on temporary stores below $TMPDIR, else here, and removes them; with --store\n"
+          "on a store of yours, where its jobs stay. With --queued or --blocked an empty store\n"
+          "is measured in turns with the full one, with --orgs or --types one of a single tenant\n"
+          "and type.\n",
+      .example = "pawl bench --queued 1000000 --orgs 1000 --types 8",
+      .act = command_bench,
+      OFFERS({ OPTION_JOBS, "how many live through it; else 100000" },
+             { OPTION_PAYLOAD, "of each, 20 to 1048576; else 200" },
+             { OPTION_BATCH, "jobs in one transaction, 1 to 1000; else 1000" },
+             { OPTION_WORKERS, "threads that run handlers, 1 to 1000; else 4" },
+             { OPTION_THREADS, "threads that enqueue one by one, 1 to 1000; else 50" },
+             { OPTION_QUEUED, "jobs that wait before it begins; else 0" },
+             { OPTION_BLOCKED, "jobs that wait behind one that runs; else 0" },
+             { OPTION_ORGS, "tenants, in turn, 1 to 100000; else 1" },
+             { OPTION_TYPES, "types of jobs, in turn, 1 to 64; else 1" },
+             { OPTION_MODE, "embedded; http when there is a server" },
+             { OPTION_STORE, "a store to measure on; else a temporary one" },
+             { OPTION_FORCE, "also on a store that holds jobs" },
+             JSON, HELP) },
     { "help", "[COMMAND]", 0, 1, "explain a command",
       .details = "",
       .example = "pawl help enqueue",

@@ -7,6 +7,7 @@
 #include "cli/value.h"
 
 // clang-format off
+#define NUMBER "a whole number", value_is_number
 static const struct option_row rows[] = {
     [OPTION_STORE]          = { "store", "URL", NULL, NULL },
     [OPTION_ORG]            = { "org", "UUID", "a UUID in lower case", uuid_valid },
@@ -33,6 +34,17 @@ static const struct option_row rows[] = {
     [OPTION_TYPE]           = { "type", "TYPE", NULL, NULL },
     [OPTION_LIMIT]          = { "limit", "N", "a whole number from 1 to 10000", value_is_limit },
     [OPTION_STATUS]         = { "status", NULL, NULL, NULL },
+    [OPTION_JOBS]           = { "jobs", "N", NUMBER },
+    [OPTION_PAYLOAD]        = { "payload", "BYTES", NUMBER },
+    [OPTION_WORKERS]        = { "workers", "N", NUMBER },
+    [OPTION_BATCH]          = { "batch", "N", NUMBER },
+    [OPTION_MODE]           = { "mode", "MODE", "embedded or http", value_is_mode },
+    [OPTION_FORCE]          = { "force", NULL, NULL, NULL },
+    [OPTION_QUEUED]         = { "queued", "N", NUMBER },
+    [OPTION_BLOCKED]        = { "blocked", "N", NUMBER },
+    [OPTION_ORGS]           = { "orgs", "N", NUMBER },
+    [OPTION_TYPES]          = { "types", "N", NUMBER },
+    [OPTION_THREADS]        = { "threads", "N", NUMBER },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

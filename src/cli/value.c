@@ -51,6 +51,17 @@ bool value_is_state(struct str text)
     return job_state_parse(text, &ignored);
 }
 
+bool value_is_number(struct str text)
+{
+    int64_t ignored;
+    return str_int(text, &ignored);
+}
+
+bool value_is_mode(struct str text)
+{
+    return str_eq(text, S("embedded")) || str_eq(text, S("http"));
+}
+
 int64_t value_number(const struct cli *cli, enum option option)
 {
     int64_t number = 0;

@@ -10,6 +10,8 @@ bool value_is_duration(struct str text);  // more than nothing
 bool value_is_priority(struct str text);
 bool value_is_limit(struct str text);
 bool value_is_state(struct str text);
+bool value_is_number(struct str text);
+bool value_is_mode(struct str text);      // of pawl bench
 
 // The value of an option that was given and so is well-formed.
 int64_t value_number(const struct cli *cli, enum option option);

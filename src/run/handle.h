@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "run/journal.h"
 #include "run/pipeline.h"
@@ -13,6 +14,7 @@ struct runner;
 
 struct pawl {
     _Atomic int users;            // see handle_keep
+    pid_t process;                // that opened it: a forked child has none of the threads
     struct pawl_options options;  // defaults filled in; texts live in `arena`
     struct arena arena;           // lives as long as the handle
     struct virtual_world virtual_world;
@@ -31,6 +33,10 @@ struct pawl {
     struct pawl_figures figures;  // of the last runner
     struct loans *loans;
 };
+
+// Whether this process may use the handle. PAWL_USAGE when it is NULL, or was opened before a fork:
+// a call would wait for threads that only the parent has.
+CHECKED bool handle_usable(const struct pawl *pawl, struct pawl_error *err);
 
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);

@@ -73,8 +73,12 @@ bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t cou
 {
     SCOPED(arena) struct arena arena = {0};
     struct contract *contracts = NULL;
+    if (!handle_usable(pawl, err))
+        return false;
     if (count == 0)
         return true;
+    if (!jobs)
+        return fail(err, PAWL_USAGE, "there is no job: it is NULL");
     if (!read_jobs(pawl, jobs, count, &arena, &contracts, err))
         return false;
     struct enqueueing e = {
@@ -117,12 +121,17 @@ static bool read_job(struct pawl *pawl, const char *job_id, struct arena *arena,
                      struct pawl_error *err)
 {
     struct id id;
-    if (!request_id(job_id, &id, err))
+    if (!handle_usable(pawl, err) || !request_id(job_id, &id, err))
         return false;
     pthread_mutex_lock(&pawl->reading);
     bool found = look(pawl, id, arena, job, err);
     pthread_mutex_unlock(&pawl->reading);
     return found && (!arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to read a job"));
+}
+
+static bool has_place(const void *answer, struct pawl_error *err)
+{
+    return answer || fail(err, PAWL_USAGE, "there is no place for the answer: it is NULL");
 }
 
 static void show(char text[256], struct str whole)
@@ -153,7 +162,7 @@ bool pawl_get(struct pawl *pawl, const char *job_id, struct pawl_status *status,
 {
     SCOPED(arena) struct arena arena = {0};
     struct job job;
-    if (!read_job(pawl, job_id, &arena, &job, err))
+    if (!has_place(status, err) || !read_job(pawl, job_id, &arena, &job, err))
         return false;
     fill_status(&job, status);
     return true;
@@ -163,6 +172,8 @@ bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct 
 {
     SCOPED(arena) struct arena arena = {0};
     struct job job;
+    if (!has_place(json, err))
+        return false;
     *json = NULL;
     if (!read_job(pawl, job_id, &arena, &job, err))
         return false;
@@ -176,6 +187,8 @@ bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json, struct pa
 {
     SCOPED(arena) struct arena arena = {0};
     struct job job;
+    if (!has_place(json, err))
+        return false;
     *json = NULL;
     if (!read_job(pawl, job_id, &arena, &job, err))
         return false;
@@ -197,7 +210,8 @@ static int64_t longer(int64_t pause)
 bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
                struct pawl_status *status, struct pawl_error *err)
 {
-    if (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err))
+    if (!handle_usable(pawl, err)
+        || (pawl->options.virtual_time && !pawl_run_until_idle(pawl, err)))
         return false;
     int64_t end = world_end_of(pawl->world, timeout_us);
     for (int64_t pause = MILLISECONDS(1);; pause = longer(pause)) {
@@ -208,7 +222,7 @@ bool pawl_wait(struct pawl *pawl, const char *job_id, int64_t timeout_us,
             return true;
         if (!pawl->options.virtual_time)
             world_sleep(pawl->world, left < pause ? left : pause);
-        else if (!pawl_advance(pawl, left, err))
+        else if (!pawl_advance(pawl, runner_next_event(pawl->runner, left), err))
             return false;
     }
 }
@@ -231,6 +245,8 @@ static bool write_change(struct tx *tx, struct operation *self, struct pawl_erro
 static bool change(struct pawl *pawl, const char *job_id, struct changing *c, struct arena *arena,
                    struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err))
+        return false;
     c->operation = (struct operation){ .run = write_change,
                                        .arena = arena,
                                        .caller = &pawl->caller };

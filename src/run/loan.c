@@ -66,8 +66,10 @@ static void discard(struct pawl_tx *loan)
 
 bool pawl_begin(struct pawl *pawl, struct pawl_tx **tx, struct pawl_error *err)
 {
+    if (!tx)
+        return fail(err, PAWL_USAGE, "there is no place for the transaction: it is NULL");
     *tx = NULL;
-    if (!loan_none_here(pawl, err))
+    if (!handle_usable(pawl, err) || !loan_none_here(pawl, err))
         return false;
     struct pawl_tx *loan = calloc(1, sizeof *loan);
     if (!loan)
@@ -206,7 +208,7 @@ bool pawl_tx_enqueue(struct pawl_tx *loan, const struct pawl_job *job, struct pa
 
 struct sqlite3 *pawl_tx_sqlite(struct pawl_tx *loan)
 {
-    return guest_connection(loan->tx->db);
+    return loan ? guest_connection(loan->tx->db) : NULL;
 }
 
 bool pawl_tx_owns(const char *table)

@@ -56,7 +56,9 @@ bool loan_within(struct pawl *pawl, struct tx *tx, struct pawl_run *run, struct 
     if (!tx_mark(tx, err) || !loans_enlist(&loan, err))
         return false;
     loan.until = guest_enter(tx, loan.allowed_us);
-    bool answer = run->handler->commit(run, &loan, run->handler->context);
+    run->in_commit = true;
+    bool answer = run->handler->commit(run, &loan, run->handler->context) && !run->failed;
+    run->in_commit = false;
     loans_dismiss(&loan, false);
     return settle(&loan, run, answer, err);
 }

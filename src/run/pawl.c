@@ -9,6 +9,7 @@
 #include "run/runner.h"
 
 #define VIRTUAL_START 1767225600000000  // 2026-01-01T00:00:00Z
+#define ADVANCE_US_MAX DAYS(3653)       // ten years: as far ahead as a job can be scheduled
 
 enum { WORKERS_MIN = 4, WORKERS_MAX = 1000, PREFETCH_MAX = 1000 };
 
@@ -46,7 +47,10 @@ static void fill_options(struct pawl *pawl, const struct pawl_options *given)
     o->actor_id = keep(pawl, given->actor_id, program_invocation_short_name);
     o->instance = given->instance ? keep(pawl, given->instance, NULL) : NULL;
     o->workers = given->workers ? given->workers : default_workers();
-    o->written_off_max = given->written_off_max ? given->written_off_max : o->workers;
+    // Of `workers` out of bounds only that is said, and not what follows from it.
+    bool counted = o->workers > 0 && o->workers <= WORKERS_MAX;
+    if (!given->written_off_max)
+        o->written_off_max = counted ? o->workers : 0;
     o->grace_us = given->grace_us ? given->grace_us : SECONDS(5);
     o->loan_us = given->loan_us ? given->loan_us : SECONDS(1);
     o->commit_us = given->commit_us ? given->commit_us : SECONDS(1);
@@ -120,11 +124,14 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
 bool pawl_open(struct pawl **handle, const struct pawl_options *options, struct pawl_error *err)
 {
     static const struct pawl_options none;
+    if (!handle)
+        return fail(err, PAWL_USAGE, "there is no place for the handle: it is NULL");
     *handle = NULL;
     struct pawl *pawl = calloc(1, sizeof *pawl);
     if (!pawl)
         return fail(err, PAWL_NO_MEMORY, "no memory to open a store");
     atomic_store(&pawl->users, 1);
+    pawl->process = getpid();
     fill_options(pawl, options ? options : &none);
     set_up(pawl);
     if (!check_options(pawl, err) || !open_store(pawl, err)) {
@@ -133,6 +140,14 @@ bool pawl_open(struct pawl **handle, const struct pawl_options *options, struct 
     }
     *handle = pawl;
     return true;
+}
+
+bool handle_usable(const struct pawl *pawl, struct pawl_error *err)
+{
+    if (!pawl)
+        return fail(err, PAWL_USAGE, "there is no store: the handle is NULL");
+    return pawl->process == getpid()
+        || fail(err, PAWL_USAGE, "the store was opened before a fork: open it in the child");
 }
 
 void handle_keep(struct pawl *pawl)
@@ -154,8 +169,8 @@ void handle_release(struct pawl *pawl)
 
 void pawl_close(struct pawl *pawl)
 {
-    if (!pawl)
-        return;
+    if (!handle_usable(pawl, NULL))
+        return;  // what a child has inherited is its parent's to close
     pawl_stop(pawl, 0);
     pipeline_close(pawl->pipeline);
     loans_close(pawl->loans);  // after the last commit that may lend
@@ -173,6 +188,10 @@ static bool not_started(struct pawl *pawl, struct pawl_error *err)
 
 bool pawl_handle(struct pawl *pawl, const struct pawl_handler *handler, struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err))
+        return false;
+    if (!handler)
+        return fail(err, PAWL_USAGE, "there is no handler: it is NULL");
     pthread_mutex_lock(&pawl->starting);
     bool done = not_started(pawl, err) && registry_handle(&pawl->registry, handler, err);
     pthread_mutex_unlock(&pawl->starting);
@@ -182,6 +201,10 @@ bool pawl_handle(struct pawl *pawl, const struct pawl_handler *handler, struct p
 bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
                         struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err))
+        return false;
+    if (!policy)
+        return fail(err, PAWL_USAGE, "there is no policy: it is NULL");
     pthread_mutex_lock(&pawl->starting);
     bool done = not_started(pawl, err) && registry_define(&pawl->registry, policy, err);
     pthread_mutex_unlock(&pawl->starting);
@@ -189,6 +212,14 @@ bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
 }
 
 // ----- the runner
+
+// Whoever waits for handlers must not be one: neither this thread's nor a commit on it.
+static bool may_wait(struct pawl *pawl, struct pawl_error *err)
+{
+    if (run_here(pawl))
+        return fail(err, PAWL_USAGE, "a handler cannot wait for all handlers");
+    return loan_none_here(pawl, err);
+}
 
 // With `starting` held.
 static void close_runner(struct pawl *pawl)
@@ -219,6 +250,8 @@ static bool start(struct pawl *pawl, struct pawl_error *err)
 
 bool pawl_start(struct pawl *pawl, struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err))
+        return false;
     pthread_mutex_lock(&pawl->starting);
     bool started = start(pawl, err);
     pthread_mutex_unlock(&pawl->starting);
@@ -227,6 +260,8 @@ bool pawl_start(struct pawl *pawl, struct pawl_error *err)
 
 bool pawl_drain(struct pawl *pawl, int64_t wait_us, struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err) || !may_wait(pawl, err))
+        return false;
     pthread_mutex_lock(&pawl->starting);
     bool drained = !pawl->runner || runner_drain(pawl->runner, wait_us, err);
     pthread_mutex_unlock(&pawl->starting);
@@ -235,6 +270,8 @@ bool pawl_drain(struct pawl *pawl, int64_t wait_us, struct pawl_error *err)
 
 void pawl_stop(struct pawl *pawl, int64_t wait_us)
 {
+    if (!handle_usable(pawl, NULL))
+        return;
     pthread_mutex_lock(&pawl->starting);
     if (pawl->runner) {
         runner_stop(pawl->runner, wait_us);
@@ -245,6 +282,8 @@ void pawl_stop(struct pawl *pawl, int64_t wait_us)
 
 struct pawl_figures pawl_figures(struct pawl *pawl)
 {
+    if (!handle_usable(pawl, NULL))
+        return (struct pawl_figures){0};
     struct pipeline_figures written = pipeline_figures(pawl->pipeline);
     pthread_mutex_lock(&pawl->looking);
     struct pawl_figures figures = pawl->runner ? runner_figures(pawl->runner) : pawl->figures;
@@ -268,29 +307,31 @@ static struct runner *visit_runner(struct pawl *pawl)
 
 bool pawl_run_until_idle(struct pawl *pawl, struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err) || !may_wait(pawl, err))
+        return false;
     if (!pawl->options.virtual_time) {
         struct runner *runner = visit_runner(pawl);
         return runner ? runner_wait_idle(runner, err)
                       : fail(err, PAWL_USAGE, "nothing runs: say pawl_start first");
     }
-    if (!pawl_start(pawl, err))
-        return false;
-    if (pawl->runner->running > 0)
-        return fail(err, PAWL_USAGE, "a handler cannot wait for all handlers");
-    return runner_run_until_idle(pawl->runner, err);
+    return pawl_start(pawl, err) && runner_run_until_idle(pawl->runner, err);
 }
 
 bool pawl_advance(struct pawl *pawl, int64_t microseconds, struct pawl_error *err)
 {
+    if (!handle_usable(pawl, err))
+        return false;
     if (!pawl->options.virtual_time)
         return fail(err, PAWL_USAGE, "time goes by itself: this is for virtual_time");
     if (microseconds < 0)
         return fail(err, PAWL_USAGE, "time does not go back");
+    if (microseconds > ADVANCE_US_MAX)
+        return fail(err, PAWL_USAGE, "at most ten years go by in one call");
     return (pawl->runner || pawl_start(pawl, err))
         && runner_advance(pawl->runner, microseconds, err);
 }
 
 pawl_time pawl_now(struct pawl *pawl)
 {
-    return world_wall(pawl->world);
+    return pawl ? world_wall(pawl->world) : 0;
 }

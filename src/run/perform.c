@@ -10,7 +10,7 @@
 
 bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error *err)
 {
-    if (!loan_none_here(run->pawl, err))
+    if (!handle_usable(run->pawl, err) || !loan_none_here(run->pawl, err))
         return false;
     if (!runner_enter(run))
         return fail(err, PAWL_FENCED, "this run may not write any more");
@@ -58,8 +58,8 @@ static bool write_failure(struct tx *tx, struct pawl_run *run, struct pawl_error
 {
     struct execution e;
     struct work_error error = {
-        .class = run->failed ? run->class : ERROR_TRANSIENT,
-        .message = run->failed ? run->message : S("the handler did not say why"),
+        .class = run->class,
+        .message = run->message,
         .retry_after_us = run->retry_after_us,
     };
     return execution_fail(tx, &run->lease, &error, &e, err);
@@ -214,9 +214,15 @@ static void finish(struct pawl_run *run)
         run->end = RUN_END_NOTHING;
 }
 
-bool run_perform(struct pawl_run *run)
+static _Thread_local const struct pawl_run *performed;  // by this thread, now
+
+bool run_here(const struct pawl *pawl)
 {
-    run->end = RUN_END_NOTHING;
+    return performed && performed->pawl == pawl;
+}
+
+static void call_handler(struct pawl_run *run)
+{
     if (run->finishing) {
         finish(run);
     } else if (start(run)) {
@@ -226,6 +232,18 @@ bool run_perform(struct pawl_run *run)
     } else if (run->failed) {
         run->end = RUN_END_RELEASE;
     }
+    if (run->end == RUN_END_FAIL)
+        run_failed(run, ERROR_TRANSIENT, "the handler did not say why");
+}
+
+// In virtual time a handler may work on the jobs of another store.
+bool run_perform(struct pawl_run *run)
+{
+    const struct pawl_run *outer = performed;
+    performed = run;
+    run->end = RUN_END_NOTHING;
+    call_handler(run);
+    performed = outer;
     bool replaced = runner_ending(run);
     run_submit_end(run);
     return replaced;

@@ -11,11 +11,15 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { WAITING_MAX = 10000,
        GROUP_MAX = 1000 };
 
 #define GROUP_US_MAX MILLISECONDS(5)
+#define QUIET_US MILLISECONDS(5)           // nobody came for so long
+#define LOG_BYTES ((int64_t)16 << 20)      // worth copying back
+#define LOG_BYTES_MAX ((int64_t)64 << 20)  // copied back whoever waits
 
 struct queue {
     struct operation *first, **end;
@@ -331,10 +335,12 @@ static void count_round(struct pipeline *p, struct queue *rest, size_t answered,
     pthread_mutex_unlock(&p->mutex);
 }
 
-// Whoever waits is answered by now: copying the log back is on nobody's path but the next group's.
-static void maintain(struct pipeline *p)
+// Copying the log back is on the path of whoever comes meanwhile. So it waits for a quiet moment,
+// unless the log has become as long as it should ever be.
+static void maintain(struct pipeline *p, bool quiet)
 {
-    if (p->db && db_checkpoint(p->db))
+    bool now = p->db && (quiet || db_wal_bytes(p->db) >= LOG_BYTES_MAX);
+    if (now && db_checkpoint(p->db))
         count(p, &p->figures.checkpoints);
 }
 
@@ -357,13 +363,31 @@ size_t pipeline_round(struct pipeline *p)
     count_round(p, &rest, answered, alone);
     for (struct operation *o; (o = queue_take(&group));)
         o->answered(o);  // the operation is its owner's again
-    maintain(p);
+    maintain(p, p->options.by_hand);
     return answered;
+}
+
+// With the mutex held. True when somebody came, or it is time to stop, before the log was to be
+// copied back.
+static bool wait_a_moment(struct pipeline *p)
+{
+    int64_t end = world_monotonic(world_real()) + QUIET_US;
+    struct timespec at = { .tv_sec = end / SECONDS(1), .tv_nsec = end % SECONDS(1) * 1000 };
+    int result = 0;
+    while (!p->waiting.first && !p->closing && result == 0)
+        result = pthread_cond_timedwait(&p->news, &p->mutex, &at);
+    return p->waiting.first || p->closing;
 }
 
 static bool wait_for_news(struct pipeline *p)
 {
+    bool log_is_long = p->db && db_wal_bytes(p->db) >= LOG_BYTES;
     pthread_mutex_lock(&p->mutex);
+    if (log_is_long && !wait_a_moment(p)) {
+        pthread_mutex_unlock(&p->mutex);
+        maintain(p, true);
+        pthread_mutex_lock(&p->mutex);
+    }
     while (!p->waiting.first && !p->closing)
         pthread_cond_wait(&p->news, &p->mutex);
     bool more = p->waiting.first != NULL;
@@ -495,7 +519,11 @@ bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *op
     set_defaults(&p->options);
     queue_init(&p->waiting);
     pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->news, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->news, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&p->asked, NULL);
     bool opened = store_open(p, err);
     if (opened && !options->by_hand && pthread_create(&p->writer, NULL, write_until_closed, p) != 0)

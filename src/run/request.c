@@ -59,7 +59,9 @@ static bool find_policy(struct pawl *pawl, const struct pawl_job *job, const cha
         return true;
     }
     struct str field = str_format(problems->arena, "%spolicy", prefix);
-    problem_add(problems, field.s, "there is none of the name %s", job->policy);
+    problem_add(problems, field.s, "there is none of the name %s: take a built-in one, or say "
+                                   "pawl_define_policy first",
+                job->policy);
     return false;
 }
 

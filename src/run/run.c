@@ -161,22 +161,36 @@ void pawl_retry_after(struct pawl_run *run, int64_t microseconds)
 
 // ----- results
 
+// What is stored with COMMITTED is said in prepare. In a step it would be lost when the step is not
+// run again, and after prepare nobody would look at it.
+static bool may_say(struct pawl_run *run, const char *function)
+{
+    if (!run->in_step && !run->in_commit && !run->finishing)
+        return true;
+    return pawl_fail(run, PAWL_CONFIGURATION, "%s belongs to prepare: %s", function,
+                     run->in_step ? "say it after the step" : "now it is too late");
+}
+
 // A JSON value that fits; else the run has failed, and says of which field.
+static bool read_json(struct pawl_run *run, const char *what, const char *text, json_t **value)
+{
+    struct pawl_error why;
+    return json_parse(str_of(text), PAYLOAD_BYTES_MAX, value, &why)
+        || pawl_fail(run, PAWL_VALIDATION, "%s: %s", what, why.message);
+}
+
 static bool keep_json(struct pawl_run *run, const char *what, const char *text, struct str *kept)
 {
     SCOPED(json) json_t *value = NULL;
-    struct pawl_error why;
-    if (!json_parse(str_of(text), PAYLOAD_BYTES_MAX, &value, &why)) {
-        run_failed(run, ERROR_VALIDATION, "%s: %s", what, why.message);
+    if (!read_json(run, what, text, &value))
         return false;
-    }
     *kept = keep_str(run, str_of(text));
     return true;
 }
 
 bool pawl_result(struct pawl_run *run, const char *json)
 {
-    return keep_json(run, "result", json, &run->result);
+    return may_say(run, "pawl_result") && keep_json(run, "result", json, &run->result);
 }
 
 bool pawl_step_result(struct pawl_run *run, const char *json)
@@ -189,13 +203,15 @@ bool pawl_step_result(struct pawl_run *run, const char *json)
 
 bool pawl_annotate(struct pawl_run *run, const char *json)
 {
-    struct str kept;
-    if (!keep_json(run, "annotation", json, &kept))
+    SCOPED(json) json_t *value = NULL;
+    if (!may_say(run, "pawl_annotate") || !read_json(run, "annotation", json, &value))
         return false;
+    if (!json_is_object(value))
+        return pawl_fail(run, PAWL_VALIDATION, "annotation: must be an object");
     struct str *annotation = list_add(&run->annotations);
     if (!annotation)
         return pawl_fail(run, PAWL_RESOURCE_LIMIT, "no memory for an annotation");
-    *annotation = kept;
+    *annotation = keep_str(run, str_of(json));
     return true;
 }
 
@@ -218,10 +234,16 @@ static struct pawl_job inherit(const struct pawl_run *run, const struct pawl_job
 
 bool pawl_follow_up(struct pawl_run *run, const struct pawl_job *job)
 {
+    if (!may_say(run, "pawl_follow_up"))
+        return false;
+    if (!job)
+        return pawl_fail(run, PAWL_CONFIGURATION, "follow_up: there is no job, it is NULL");
     struct pawl_job whole = inherit(run, job);
     struct problems problems = { .arena = &run->arena };
     struct contract contract;
     struct pawl_error why;
+    if (!may_say(run, "pawl_follow_up"))
+        return false;
     if (!request_contract(run->pawl, &whole, "follow_up.", &contract, &problems)) {
         if (!problems_none(&problems, &why))
             run_failed(run, ERROR_VALIDATION, "%s", why.message);

@@ -45,6 +45,7 @@ struct pawl_run {
     struct list follow_ups;   // of struct contract
     struct list annotations;  // of struct str
     bool in_step;
+    bool in_commit;           // its commit is being called
     struct str step_result;
 
     struct str commit_spoilt;  // why its commit ended the transaction it was in: see loan_commit.c
@@ -85,6 +86,9 @@ void run_failed(struct pawl_run *run, enum error_class class, const char *format
 // Does everything a worker does with a run, on the calling thread, and hands its end over: the run
 // is somebody else's then. True when the thread has to leave, see runner_ending.
 CHECKED bool run_perform(struct pawl_run *run);
+
+// Whether the calling thread is inside a handler of this store.
+bool run_here(const struct pawl *pawl);
 
 // Hands the end over, or once more after the store had failed.
 void run_submit_end(struct pawl_run *run);

@@ -109,7 +109,7 @@ bool runner_began(struct pawl_run *run, bool finishing)
     pthread_mutex_unlock(&r->mutex);
     if (may)
         journal_write(&run->pawl->journal, RUN_STARTED, &run->subject, "%s",
-                      finishing ? "its commit phase begins" : "it begins");
+                      finishing ? "its finish begins" : "it begins");
     return may;
 }
 
@@ -264,7 +264,8 @@ bool runner_drain(struct runner *r, int64_t wait_us, struct pawl_error *err)
     bool quiet = wait_until_quiet(r, world_end_of(r->world, wait_us));
     size_t running = r->running;
     pthread_mutex_unlock(&r->mutex);
-    return quiet || fail(err, PAWL_BUSY, "%zu handlers still run", running);
+    return quiet
+        || fail(err, PAWL_BUSY, "not all has ended in time; handlers that still run: %zu", running);
 }
 
 void runner_resume(struct runner *r)

@@ -108,6 +108,8 @@ void runner_free_last(struct runner *runner);  // ... by that last one
 
 // Works by hand until nothing is left to do.
 CHECKED bool runner_run_until_idle(struct runner *runner, struct pawl_error *err);
+// By hand: how long until something happens by itself, at most `limit`.
+int64_t runner_next_event(const struct runner *runner, int64_t limit);
 // By hand: time goes by, and what comes due happens. Within a handler only the clock moves.
 CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct pawl_error *err);
 // Waits until the threads have nothing left to do. The runner is not freed between runner_visit and

@@ -46,7 +46,7 @@ static bool ask(struct step_operation *o,
 
 static bool may_begin(struct pawl_run *run, struct str name)
 {
-    if (run->in_step || run->finishing) {
+    if (run->in_step || run->in_commit || run->finishing) {
         run_failed(run, ERROR_CONFIGURATION, "step %.*s: steps belong to prepare, one by one",
                    STR(name));
         return false;
@@ -104,6 +104,8 @@ bool pawl_step(struct pawl_run *run, const char *name, pawl_step_work work, void
     struct step_operation o = { .operation.arena = &arena, .run = run, .name = str_of(name) };
     if (!may_begin(run, o.name) || !ask(&o, get))
         return false;
+    if (!work)
+        return pawl_fail(run, PAWL_CONFIGURATION, "step %s: it has no work", name);
     if (!o.step.done && !compute(&o, work, context))
         return false;
     if (result)

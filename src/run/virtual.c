@@ -59,12 +59,14 @@ bool runner_run_until_idle(struct runner *r, struct pawl_error *err)
     return true;
 }
 
-// How long until something happens by itself, at most `limit`.
-static int64_t next_event(const struct runner *r, int64_t limit)
+int64_t runner_next_event(const struct runner *r, int64_t limit)
 {
-    int64_t next = limit, now = world_monotonic(r->world), due = tick_wait(&r->tick);
-    if (due < next)
-        next = due;
+    const struct tick *t = &r->tick;
+    int64_t next = limit, now = world_monotonic(r->world);
+    if (t->swept.next > t->now && t->swept.next - t->now < next)
+        next = t->swept.next - t->now;
+    if (tick_wait(t) == 0)
+        next = 0;
     if (r->runs && r->renew_next - now < next)
         next = r->renew_next - now;
     return next > 0 ? next : 1;
@@ -72,7 +74,7 @@ static int64_t next_event(const struct runner *r, int64_t limit)
 
 static void pass(struct runner *r, int64_t limit)
 {
-    world_pass(&r->pawl->virtual_world, next_event(r, limit));
+    world_pass(&r->pawl->virtual_world, runner_next_event(r, limit));
 }
 
 // Time goes by inside a handler: its lease is renewed, and its deadline passes.

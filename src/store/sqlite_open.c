@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "store/bell.h"
-#include "store/gather_vfs.h"
 #include "store/lock_file.h"
 #include "store/sqlite.h"
 
@@ -120,9 +119,7 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    // Writes are gathered until a sync: where there is none they would never be seen.
-    const char *vfs = sqlite->read_only || sqlite->fleeting ? NULL : gather_vfs();
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))

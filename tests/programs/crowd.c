@@ -119,17 +119,18 @@ static size_t read_open(const char *path, struct question *open)
 {
     size_t count = 0;
     char line[LINE_BYTES], key[80], end[2];
-    long long number = 0;
     FILE *log = fopen(path, "r");
     while (log && fgets(line, sizeof line, log)) {
         if (line[0] == '!')
             for (size_t i = 0; i < count; i++)
                 open[i].number = 0;  // numbers begin again, and nobody answers these any more
-        if (sscanf(line, "> %lld enqueue %79s %1[.]", &number, key, end) == 3
+        char *words = NULL;
+        long long number = strtoll(line[0] ? line + 1 : line, &words, 10);
+        if (line[0] == '>' && sscanf(words, " enqueue %79s %1[.]", key, end) == 2
             && count < ASKED_MAX) {
             open[count].number = number;
             snprintf(open[count++].key, KEY_BYTES, "%.47s", key);
-        } else if (sscanf(line, "< %lld ok %*s %*s %*s %1[.]", &number, end) == 2) {
+        } else if (line[0] == '<' && sscanf(words, " ok %*s %*s %*s %1[.]", end) == 1) {
             forget(open, &count, number);
         }
     }

@@ -1,0 +1,92 @@
+// Single jobs through threads: enqueued by many at once, drained by the runner, picked up one at a
+// time. Again in turns with what they are compared to.
+#include "bench/measure.h"
+#include "bench/parts.h"
+#include "bench/runs.h"
+
+enum { TURNS = 5, SINGLES = 1000, SAMPLES = 2000 };
+
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+// One thread enqueues a tenth of what all do: it takes about as long.
+static bool measure_threads(struct bench *b, struct runs *runs, struct pawl_error *err)
+{
+    long threads = b->options.threads, one = least(SINGLES / TURNS, b->options.jobs);
+    long all = 10 * one > threads ? 10 * one : threads;
+    double one_per_s[TURNS], all_per_s[TURNS], took;
+    for (long i = 0; i < TURNS; i++) {
+        bench_progress(b, "single enqueues", i, TURNS);
+        if (!runs_enqueue(runs, 1, one, &took, err))
+            return false;
+        one_per_s[i] = (double)one / took;
+        if (!runs_enqueue(runs, threads, all, &took, err))
+            return false;
+        all_per_s[i] = (double)all / took;
+    }
+    double by_one = median(one_per_s, TURNS), by_all = median(all_per_s, TURNS);
+    bench_note(b, FIGURE_ONE_THREAD_ENQUEUE_PER_S, by_one);
+    bench_note(b, FIGURE_THREADS_ENQUEUE_PER_S, by_all);
+    bench_note(b, FIGURE_THREADS_OVER_ONE, by_all / by_one);
+    return true;
+}
+
+// The first turn empties the store of what the threads have enqueued, and does not count.
+static bool measure_drain(struct bench *b, struct runs *runs, struct pawl_error *err)
+{
+    long jobs = b->options.jobs / TURNS > 0 ? b->options.jobs / TURNS : 1;
+    double per_s[TURNS], took;
+    if (!runs_drain(runs, 1, &took, err))
+        return false;
+    for (long i = 0; i < TURNS; i++) {
+        bench_progress(b, "runner", i, TURNS);
+        if (!runs_drain(runs, jobs, &took, err))
+            return false;
+        per_s[i] = (double)jobs / took;
+    }
+    bench_note(b, FIGURE_RUNNER_DRAIN_PER_S, median(per_s, TURNS));
+    return true;
+}
+
+// From rest, as a pickup begins.
+static bool commit_one(struct control *control, double *microseconds, struct pawl_error *err)
+{
+    world_sleep(world_real(), RUNS_PAUSE_US);
+    double start = seconds_now();
+    bool done = control_commit_one(control, err);
+    *microseconds = (seconds_now() - start) * 1e6;
+    return done;
+}
+
+static bool measure_pickup(struct bench *b, struct runs *runs, struct control *control,
+                           struct pawl_error *err)
+{
+    double commits[SAMPLES], pickups[SAMPLES];
+    long samples = least(SAMPLES, b->options.jobs);
+    for (long i = 0; i < samples; i++) {
+        bench_progress(b, "pickup", i, samples);
+        if (!commit_one(control, &commits[i], err) || !runs_pickup(runs, &pickups[i], err))
+            return false;
+    }
+    double commit = median(commits, (size_t)samples), p50 = median(pickups, (size_t)samples);
+    double p99 = quantile(pickups, (size_t)samples, 0.99);
+    bench_note(b, FIGURE_RAW_COMMIT_P50_US, commit);
+    bench_note(b, FIGURE_RAW_COMMIT_P99_US, quantile(commits, (size_t)samples, 0.99));
+    bench_note(b, FIGURE_PICKUP_P50_US, p50);
+    bench_note(b, FIGURE_PICKUP_P99_US, p99);
+    bench_note(b, FIGURE_PICKUP_P50_OVER_COMMIT, p50 / commit);
+    bench_note(b, FIGURE_PICKUP_P99_OVER_COMMIT, p99 / commit);
+    return true;
+}
+
+bool measure_runs(struct bench *b, struct stand *stand, struct control *control,
+                  struct pawl_error *err)
+{
+    SCOPED(runs) struct runs runs = {0};
+    return runs_open(&runs, stand, err)
+        && measure_threads(b, &runs, err)
+        && measure_drain(b, &runs, err)
+        && measure_pickup(b, &runs, control, err);
+}
