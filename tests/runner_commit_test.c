@@ -167,6 +167,9 @@ TEST_SHOP(EXEC_10_a_failed_commit_phase_is_repeated_with_back_off_and_the_same_k
     EXPECT_STR(str_of(shop_status(shop, &ticket).phase), "finishing");
     shop_work(shop);
     EXPECT_INT(effect.finished, 1);  // not before its time
+    EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_audit WHERE event ="
+                                 " 'job.finish_failed' AND detail ->> 'error' = 'no answer'"),
+               1);
     shop_pass(shop, HOURS(1));
     EXPECT_STATE(shop, ticket, "SUCCEEDED");
     EXPECT_INT(effect.finished, 6);

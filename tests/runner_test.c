@@ -182,6 +182,25 @@ TEST_SHOP(EXEC_6_a_follow_up_that_breaks_the_contract_fails_the_run, .virtual_ti
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_jobs"), 1);
 }
 
+static bool tell_often(struct pawl_run *run, void *context)
+{
+    (void)context;
+    for (int percent = 0; percent <= 100; percent++)
+        pawl_progress(run, percent, "%d of 100", percent);
+    return true;
+}
+
+TEST_SHOP(RUN_1_the_last_progress_is_kept_with_the_commit, .virtual_time = true)
+{
+    shop_handle(shop, (struct pawl_handler){ "often", .prepare = tell_often });
+    struct pawl_ticket ticket = shop_enqueue(shop, (struct pawl_job){ .job_type = "often" });
+    shop_work(shop);
+    struct pawl_status status = shop_status(shop, &ticket);
+    EXPECT_STR(str_of(status.state), "SUCCEEDED");
+    EXPECT_INT(status.percent, 100);
+    EXPECT_STR(str_of(status.progress), "100 of 100");
+}
+
 static bool tell_how_far(struct pawl_run *run, void *context)
 {
     (void)context;

@@ -5,6 +5,9 @@
 
 #include "engine/event.h"
 #include "engine/job.h"
+#include "model/text_rule.h"
+
+enum { REASON_BYTES_MAX = 256 };  // in the audit trail, for every try that failed
 
 // When the next try may begin after so many failures.
 static bool next_try(struct tx *tx, const struct execution *e, int64_t failures, pawl_time *at,
@@ -35,10 +38,16 @@ static bool give_back(struct tx *tx, const struct lease *lease, struct held *hel
         && fence_held(tx, lease, held, changed, err);
 }
 
-static struct str detail(struct tx *tx, const struct execution *e, enum error_class class)
+// The reason stands nowhere else: the execution has committed and did not fail.
+static struct str detail(struct tx *tx, const struct execution *e, const struct work_error *error)
 {
-    return str_format(tx->arena, "{\"error_class\":\"%s\",\"failures\":%lld}",
-                      error_class_name(class), (long long)e->finish_failures);
+    struct str why = text_clip(error->message, REASON_BYTES_MAX);
+    SCOPED(json) json_t *told = json_pack("{s:s, s:I}", "error_class",
+                                          error_class_name(error->class), "failures",
+                                          (json_int_t)e->finish_failures);
+    if (why.n)
+        json_object_set_new(told, "error", json_stringn(why.s, why.n));
+    return json_text(tx->arena, told);
 }
 
 bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
@@ -56,7 +65,7 @@ bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
         at = tx->now + asked;
     return give_back(tx, lease, held, at, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
-                        detail(tx, e, error->class), err);
+                        detail(tx, e, error), err);
 }
 
 bool finish_release(struct tx *tx, const struct lease *lease, struct held *held,
@@ -77,7 +86,7 @@ bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
     return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
                    INT(e->finish_failures))
         && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
-                        detail(tx, e, ERROR_CRASH), err);
+                        detail(tx, e, &(struct work_error){ .class = ERROR_CRASH }), err);
 }
 
 static bool live_keys(struct tx *tx, int64_t job, struct keys *keys, struct pawl_error *err)

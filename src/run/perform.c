@@ -83,7 +83,9 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         .finish = handler->finish != NULL,
         .done = handler->finish == NULL,
     };
-    run->failed = false;  // an earlier try of this operation may have said so
+    run->failed = run->committed = false;  // an earlier try of this operation may have said so
+    if (!progress_write_last(tx, run, err))
+        return false;
     run->committed = execution_commit(tx, &run->lease, &commit, &e, &why);
     if (run->committed)
         return true;

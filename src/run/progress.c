@@ -1,7 +1,8 @@
 // How far a run is, and waiting inside a handler.
 //
 // A handler may tell its progress as often as it likes. What comes less than PROGRESS_US after the
-// last that was written waits for the next tick, and only the newest is kept.
+// last that was written waits for the next tick, and only the newest is kept. What waits when the
+// work is done goes with its commit.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,18 @@ void pawl_progress(struct pawl_run *run, int percent, const char *format, ...)
     struct pawl_error err = {0};
     if (!run_do(run, &o.operation, &err) && err.code == PAWL_FENCED)
         runner_stop_run(run, PAWL_STOP_LEASE_LOST);
+}
+
+bool progress_write_last(struct tx *tx, struct pawl_run *run, struct pawl_error *err)
+{
+    struct execution e;
+    struct progress last = {0};
+    pthread_mutex_lock(&run->runner->mutex);
+    bool waits = run->progress_waits;
+    if (waits)
+        last = (struct progress){ run->percent, str_dup(tx->arena, str_of(run->progress)) };
+    pthread_mutex_unlock(&run->runner->mutex);
+    return !waits || execution_progress(tx, &run->lease, &last, &e, err);
 }
 
 bool pawl_pause(struct pawl_run *run, int64_t microseconds)

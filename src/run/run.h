@@ -87,6 +87,9 @@ void run_failed(struct pawl_run *run, enum error_class class, const char *format
 // is somebody else's then. True when the thread has to leave, see runner_ending.
 CHECKED bool run_perform(struct pawl_run *run);
 
+// Writes what the handler said last about its progress, if that waits to be written.
+CHECKED bool progress_write_last(struct tx *tx, struct pawl_run *run, struct pawl_error *err);
+
 // Whether the calling thread is inside a handler of this store.
 bool run_here(const struct pawl *pawl);
 
