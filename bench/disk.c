@@ -66,7 +66,8 @@ static bool fill_table(struct bench *b, const struct list *queued, const struct 
         row->queued += before / jobs;
         row->finished += size[i].bytes / jobs;
     }
-    qsort(b->disk.items, b->disk.count, sizeof(struct disk_row), larger_first);
+    if (b->disk.count > 0)
+        qsort(b->disk.items, b->disk.count, sizeof(struct disk_row), larger_first);
     struct disk_row *last = list_add(&b->disk);
     if (last)
         *last = rest;

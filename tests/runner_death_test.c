@@ -141,7 +141,7 @@ static bool writes(const struct scratch *scratch)
     struct pawl_error err = {0};
     MUST(lock_file_path(str_of(scratch_store(scratch)), &path, &err));
     MUST(lock_file_open(path, &fd, &err));
-    bool idle = lock_byte(fd, LOCK_WRITER, F_WRLCK);
+    bool idle = lock_byte(fd, LOCK_TURNSTILE, F_WRLCK) && lock_byte(fd, LOCK_WRITER, F_WRLCK);
     close(fd);
     free(path);
     return !idle;
