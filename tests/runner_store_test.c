@@ -91,7 +91,7 @@ TEST(EXEC_6_a_commit_in_doubt_applies_no_effect_twice)
     free(shop);
 }
 
-// A pipeline with hardly any room: ends wait their turn, callers are refused, nothing is lost.
+// A pipeline with hardly any room: callers are refused, ends are not, nothing is lost.
 TEST_SHOP(RUN_1_a_full_pipeline_loses_no_end, .workers = 8, .waiting_max = 1)
 {
     enum { COUNT = 100 };
@@ -109,4 +109,46 @@ TEST_SHOP(RUN_1_a_full_pipeline_loses_no_end, .workers = 8, .waiting_max = 1)
              == COUNT);
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM effects"), COUNT);
     EXPECT_INT(shop_number(shop, "SELECT count(DISTINCT job) FROM effects"), COUNT);
+}
+
+// ----- callers without end
+
+enum { CALLERS = 16, JOBS_EACH = 40 };
+
+static void *call_on_and_on(void *self)
+{
+    struct shop *shop = self;
+    struct pawl_job job = { .job_type = "stepwise" };
+    struct pawl_error err = {0};
+    for (int stored = 0; stored < JOBS_EACH;)
+        stored += pawl_enqueue(shop->pawl, &job, NULL, &err);  // PAWL_FULL: try again
+    return NULL;
+}
+
+static bool one_step(struct pawl_run *run, void *context)
+{
+    (void)run, (void)context;
+    return true;
+}
+
+static bool stepwise(struct pawl_run *run, void *context)
+{
+    return pawl_step(run, "only", one_step, context, NULL);
+}
+
+// Callers are refused when too many wait. What a run has to write is not: it would fail by it.
+TEST_SHOP(OPS_9_a_crowd_of_callers_does_not_keep_runs_from_being_written, .workers = 4,
+          .waiting_max = 1)
+{
+    pthread_t callers[CALLERS];
+    shop_handle(shop, (struct pawl_handler){ "stepwise", .prepare = stepwise });
+    shop_start(shop);
+    for (int i = 0; i < CALLERS; i++)
+        EXPECT_INT(pthread_create(&callers[i], NULL, call_on_and_on, shop), 0);
+    for (int i = 0; i < CALLERS; i++)
+        pthread_join(callers[i], NULL);
+    shop_work(shop);
+    EXPECT_INT(pawl_figures(shop->pawl).succeeded, CALLERS * JOBS_EACH);
+    EXPECT_INT(pawl_figures(shop->pawl).failed, 0);
+    EXPECT_INT(shop_lines(shop, "STORE_FAILED"), 0);
 }

@@ -33,7 +33,7 @@ static bool perform(struct pipeline *pipeline, struct boot *boot,
                     bool (*run)(struct tx *tx, struct operation *self, struct pawl_error *err),
                     struct pawl_error *err)
 {
-    boot->operation = (struct operation){ .run = run, .arena = &boot->arena };
+    boot->operation = (struct operation){ .run = run, .arena = &boot->arena, .always = true };
     bool done = pipeline_do(pipeline, &boot->operation, err);
     arena_reset(&boot->arena);
     return done;

@@ -151,7 +151,8 @@ static struct batch *begin(struct runner *r)
     b->news = r->news;
     b->operation = (struct operation){ .run = claim_write,
                                        .answered = claim_answered,
-                                       .arena = &b->arena };
+                                       .arena = &b->arena,
+                                       .always = true };
     r->claiming = true;
     return b;
 }
@@ -252,9 +253,8 @@ struct pawl_run *claims_take(struct runner *r)
     if (!b)
         return NULL;
     struct pawl_run *run = new_run(r);
-    if (!run)
-        return NULL;
-    bool filled = fill(r, b, &b->claimed[b->taken++], run);
+    const struct claimed *claimed = &b->claimed[b->taken++];
+    bool filled = run && fill(r, b, claimed, run);
     r->prefetched--;
     if (b->taken == b->count)
         keep_batch(r, unlink_first(r));
@@ -262,9 +262,10 @@ struct pawl_run *claims_take(struct runner *r)
         link_run(r, run);
         return run;
     }
-    arena_end(&run->arena);
+    if (run)
+        arena_end(&run->arena);
     free(run);
-    return NULL;
+    return NULL;  // a tick finds its lease and gives it back
 }
 
 // ----- giving back
@@ -312,7 +313,8 @@ void claims_give_back(struct runner *r)
         r->giving++;
         b->operation = (struct operation){ .run = give_back,
                                            .answered = give_back_answered,
-                                           .arena = &b->arena };
+                                           .arena = &b->arena,
+                                           .always = true };
         pthread_mutex_unlock(&r->mutex);
         bool submitted = pipeline_submit(r->pawl->pipeline, &b->operation, &err);
         if (submitted && !r->has_threads)

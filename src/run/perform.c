@@ -14,6 +14,7 @@ bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error
         return false;
     if (!runner_enter(run))
         return fail(err, PAWL_FENCED, "this run may not write any more");
+    operation->always = true;
     bool done = pipeline_do(run->pawl->pipeline, operation, err);
     runner_leave(run);
     return done;
@@ -131,7 +132,8 @@ void run_submit_end(struct pawl_run *run)
     struct pawl_error err = {0};
     run->operation = (struct operation){ .run = write_end,
                                          .answered = end_answered,
-                                         .arena = &run->arena };
+                                         .arena = &run->arena,
+                                         .always = true };
     if (run->end == RUN_END_NOTHING || !runner_enter(run)) {
         run->end = RUN_END_NOTHING;
         runner_ended(run);

@@ -408,7 +408,8 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
 {
     assert(operation->run && operation->answered && operation->arena);
     pthread_mutex_lock(&p->mutex);
-    bool closing = p->closing, full = p->waiting.count >= p->options.waiting_max;
+    bool closing = p->closing;
+    bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
     if (!closing && !full) {
         queue_add(&p->waiting, operation);
         pthread_cond_signal(&p->news);
@@ -463,7 +464,8 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
         .operation = { .run = run_asked,
                        .answered = wake,
                        .arena = asked->arena,
-                       .caller = asked->caller },
+                       .caller = asked->caller,
+                       .always = asked->always },
         .asked = asked,
     };
     sem_init(&waiter.answered, 0, 0);

@@ -18,6 +18,7 @@ struct operation {
     void (*answered)(struct operation *self);
     struct arena *arena;          // what the operation reads and answers lives here; the caller's
     const struct caller *caller;  // in whose name
+    bool always;                  // of the runner, which has only so many: not refused when full
     struct pawl_error error;      // the answer: PAWL_OK when it was done
     struct operation *next;       // the pipeline's own
 };

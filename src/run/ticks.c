@@ -151,7 +151,8 @@ void tick_submit(struct runner *r)
     t->renew = now >= r->renew_next;
     t->operation = (struct operation){ .run = tick_write,
                                        .answered = tick_answered,
-                                       .arena = &t->arena };
+                                       .arena = &t->arena,
+                                       .always = true };
     gather_progress(r, t);
     r->news++;  // a bell may have been lost, a commit phase have come due: a claim rides along
     r->maybe_more = true;
@@ -232,7 +233,8 @@ void tick_give_back(struct runner *r, const struct lease *lease)
         return;  // the next tick sees it again
     stray->operation = (struct operation){ .run = give_stray_back,
                                            .answered = free_stray,
-                                           .arena = &stray->arena };
+                                           .arena = &stray->arena,
+                                           .always = true };
     stray->lease = *lease;
     if (!pipeline_submit(r->pawl->pipeline, &stray->operation, &err))
         free_stray(&stray->operation);
