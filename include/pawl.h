@@ -27,8 +27,8 @@
 // struct zero and NULL mean "not given", so name only the fields you need.
 //
 // Threads: a `struct pawl` may be used by any number of threads at once. A `struct pawl_run` and a
-// `struct pawl_tx` belong to the thread that was given it. Do not fork while a store is open; open
-// it in the child.
+// `struct pawl_tx` belong to the thread that was given it. Open a store after a fork, not before:
+// a child is refused with PAWL_USAGE, and pawl_close does nothing there.
 #ifndef PAWL_H
 #define PAWL_H
 
@@ -60,7 +60,7 @@ typedef int64_t pawl_time;  // microseconds since 1970, UTC
 enum pawl_code {
     PAWL_OK,
     PAWL_USAGE,               // the call itself is wrong: a bug in the program that makes it
-    PAWL_INVALID,             // the job breaks the contract; the message names every problem
+    PAWL_INVALID,             // what is given breaks the contract; the message names every problem
     PAWL_NOT_FOUND,
     PAWL_CONFLICT,            // the state does not allow it
     PAWL_FENCED,              // the lease or the loan is over: somebody else may have it now
@@ -109,7 +109,7 @@ struct pawl_log_line {
 
 struct pawl_options {
     const char *store;     // NULL: "sqlite:pawl.db"
-    const char *org_id;    // whose jobs this program enqueues; NULL: the default org
+    const char *org_id;    // a UUID: whose jobs this program enqueues; NULL: the default org
     const char *actor_id;  // in whose name; NULL: the name of the program
 
     // The runner. A name that stays the same when the program is started again tells which runs a
@@ -152,13 +152,13 @@ struct pawl_job {
     const char *payload;          // a JSON object; NULL: {}
     const char *idempotency_key;  // asking twice with one key makes one job; NULL: a unique one
     const char *serial_key;       // of the jobs with one serial key only one runs at a time
-    const char *queue;            // NULL: as the policy says
+    const char *queue;            // NULL: as the policy says, which is mostly "q:default"
     const char *policy;           // NULL: as the handler of the type says, else "default"
     pawl_time scheduled_for;      // 0: at once
     int64_t max_wait_us;          // not claimed by then: RESOURCE_EXHAUSTED; 0: waits for ever
     int priority;                 // -100 to 100, higher first
     bool hold;                    // stays CREATED until pawl_submit
-    const char *org_id;           // NULL: as in the options
+    const char *org_id;           // a UUID; NULL: as in the options
     const char *project_id;
     const char *request_id;       // NULL: a new one
     const char *correlation_id;   // NULL: the request's
@@ -186,7 +186,7 @@ struct pawl_status {
     char job_id[PAWL_ID_BYTES];
     const char *state;         // CREATED QUEUED RUNNING RETRYING SUCCEEDED FAILED TIMED_OUT
     const char *phase;         // held delayed ready blocked leased running finishing backoff ended
-    const char *failure_type;  // "" unless it ended badly: TIMEOUT, CANCELLED, ...
+    const char *failure_type;  // "" unless it ended badly: see below
     bool ended;
     int attempt;               // executions so far
     int percent;               // as last reported by this attempt; -1: never
@@ -194,6 +194,10 @@ struct pawl_status {
     char error[256];           // of the last attempt that failed; "" once it has SUCCEEDED
     pawl_time created_at, started_at, completed_at;  // 0: not yet
 };
+
+// HANDLER_ERROR: it failed with a class that is not retried. ATTEMPTS_EXHAUSTED: the policy allows
+// no other attempt. TIMEOUT, LEASE_EXPIRED, PROCESS_TERMINATED: too long, silent, crashed, and the
+// policy ends it then. CANCELLED. RESOURCE_EXHAUSTED: `max_wait_us` went by. DEPENDENCY_FAILED.
 
 // The job as it is on disk. Jobs of another org than the handle's are not found, here and below.
 PAWL_API PAWL_CHECKED bool pawl_get(struct pawl *pawl, const char *job_id,
@@ -222,7 +226,7 @@ PAWL_API PAWL_CHECKED bool pawl_submit(struct pawl *pawl, const char *job_id,
 PAWL_API PAWL_CHECKED bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended,
                                        struct pawl_error *err);
 
-// Makes a new job from one that has ended.
+// Makes a new job from one that has ended, with its payload and terms and a key of its own.
 PAWL_API PAWL_CHECKED bool pawl_retry(struct pawl *pawl, const char *job_id,
                                       struct pawl_ticket *ticket, struct pawl_error *err);
 
@@ -248,7 +252,9 @@ struct pawl_handler {
 
     // The effect on the world outside, after COMMITTED. It is run again until it answers true, also
     // after a crash, so it shows pawl_effect_key, which is the same on every try, to whoever can
-    // recognise a repetition.
+    // recognise a repetition. Between tries it waits as the policy says of retries, at least a
+    // second, however many there are and whatever the class of the failure; the job is RUNNING, in
+    // the phase `finishing`, and cannot be cancelled.
     bool (*finish)(struct pawl_run *run, void *context);
 
     void *context;
@@ -307,9 +313,9 @@ PAWL_API const char *pawl_effect_key(const struct pawl_run *run);  // the same o
 PAWL_API const char *pawl_traceparent(const struct pawl_run *run); // "" when there is none
 PAWL_API int pawl_attempt(const struct pawl_run *run);             // 1 is the first
 
-// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. Called in prepare
-// and outside its steps, as pawl_follow_up and pawl_annotate are. False, with the run failed, when
-// it is not JSON or too large.
+// What came out of the work, a JSON value of up to 1 MiB, stored with COMMITTED. Said twice, the
+// last counts. False, with the run failed, when it is not JSON or too large, and anywhere but in
+// prepare itself: a step that is not run again would not say it.
 PAWL_API PAWL_CHECKED bool pawl_result(struct pawl_run *run, const char *json);
 PAWL_API const char *pawl_result_of(const struct pawl_run *run);  // "" when there is none
 
@@ -331,7 +337,8 @@ enum pawl_class {
 };
 
 // Says why and answers false: `return pawl_fail(run, PAWL_DEPENDENCY, "no answer from %s", host);`.
-// A handler that answers false without it has failed with PAWL_TRANSIENT.
+// The first reason counts, and has failed the run even if the handler then answers true. A handler
+// that answers false without it has failed with PAWL_TRANSIENT.
 PAWL_API bool pawl_fail(struct pawl_run *run, enum pawl_class class_, const char *format, ...)
     PAWL_PRINTF(3, 4);
 
@@ -339,15 +346,16 @@ PAWL_API bool pawl_fail(struct pawl_run *run, enum pawl_class class_, const char
 PAWL_API void pawl_retry_after(struct pawl_run *run, int64_t microseconds);
 
 // A part of the work whose result is durable: after a crash it is not computed again. Does `work`
-// unless its result is on record, up to `step_attempts` times (2), and answers true when there is a
-// result; false when the run must end: return false then. The step's own result is a JSON value it
+// unless its result is on record, up to `step_attempts` times (2) as long as it fails with a class
+// that is retried, and answers true when there is a result; false when the run must end: return
+// false then. The step's own result is a JSON value it
 // sets with pawl_step_result; `result` (may be NULL) points to it as long as the run lives.
 typedef bool (*pawl_step_work)(struct pawl_run *run, void *context);
 PAWL_API PAWL_CHECKED bool pawl_step(struct pawl_run *run, const char *name, pawl_step_work work,
                                      void *context, const char **result);
 PAWL_API PAWL_CHECKED bool pawl_step_result(struct pawl_run *run, const char *json);
 
-// How far the work is. Cheap to call often: at most ten a second reach the store.
+// How far the work is. Cheap to call often: at most ten a second reach the store, and the last.
 PAWL_API void pawl_progress(struct pawl_run *run, int percent, const char *format, ...)
     PAWL_PRINTF(3, 4);
 
@@ -365,7 +373,8 @@ PAWL_API enum pawl_stop pawl_stopped(const struct pawl_run *run);
 // Sleeps, but not past the moment the run should stop. True when the time went by.
 PAWL_API bool pawl_pause(struct pawl_run *run, int64_t microseconds);
 
-// A job that exists because of this one: stored in the transaction that commits it.
+// A job that exists because of this one: stored in the transaction that commits it. In prepare, as
+// pawl_result; so pawl_annotate.
 PAWL_API PAWL_CHECKED bool pawl_follow_up(struct pawl_run *run, const struct pawl_job *job);
 
 // A JSON object for the audit trail, appended in the transaction that commits the job.
@@ -429,9 +438,9 @@ PAWL_API void pawl_stop(struct pawl *pawl, int64_t wait_us);
 struct pawl_figures {
     int64_t running;        // handlers at work now
     int64_t prefetched;     // leased and not begun
-    int64_t started;        // since the program began ...
+    int64_t started;        // since the store was opened, every finish included ...
     int64_t succeeded;
-    int64_t failed;         // attempts that failed
+    int64_t failed;         // runs that failed, cancelled ones included
     int64_t released;
     int64_t leases_lost;
     int64_t deadlines;      // runs that passed theirs

@@ -519,7 +519,7 @@ SELECT attempt, tries, result, error_message FROM steps WHERE job = $1 AND name 
 
 -- name: steps_of_job
 SELECT name, attempt, tries, result, error_message, updated_at FROM steps WHERE job = $1
- ORDER BY name;
+ ORDER BY updated_at, name;
 
 -- name: step_put
 INSERT INTO steps (job, name, org, attempt, tries, result, error_message, updated_at)

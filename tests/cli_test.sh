@@ -226,6 +226,13 @@ check nothing_was_made absent '*memory*'
 if [ "$EUID" != 0 ]; then
     mkdir locked && chmod 555 locked
     expect no_permission 1 'locked' enqueue t --store sqlite:locked/pawl.db
+    pawl migrate --store sqlite:guarded.db
+    chmod 444 guarded.db
+    expect no_permission_to_write 1 'cannot write .*Permission denied' \
+        enqueue t --store sqlite:guarded.db
+    expect reading_is_allowed 0 'no jobs' jobs --store sqlite:guarded.db
+    chmod 000 guarded.db
+    expect no_permission_to_read 1 'cannot read .*Permission denied' jobs --store sqlite:guarded.db
 fi
 
 # ----- migrate
@@ -522,7 +529,7 @@ check OPS_4_every_line_is_one_job is "$(jobs_in sqlite:killed.db)" 3000
 # ----- wait
 
 export PAWL_STORE=sqlite:wait.db
-exec 8< <("$pawl" enqueue report '{"steps":["a","b"]}' --wait 2>"$here/waits"; echo "status $?")
+exec 8< <("$pawl" enqueue report '{"steps":["b","a"]}' --wait 2>"$here/waits"; echo "status $?")
 read -r line <&8
 check wait_tells_of_the_new_job_at_once grep -q 'QUEUED$' <<<"$line"
 "$worker" "$PAWL_STORE" w "$here/log" >"$here/.out" 2>&1
@@ -550,6 +557,7 @@ check show_tells_who_worked grep -qE 'job\.started +1 +system w' "$here/.out"
 pawl show "$done_job" --json
 check show_json_of_a_run json 'd["executions"][0]["status"] == "DONE" and d["steps"][0]["result"]
     == "done" and d["job"]["result"] == {"steps": 2}'
+check show_tells_of_steps_as_they_happened json '[s["name"] for s in d["steps"]] == ["b", "a"]'
 expect JOB_2_cancel_of_a_succeeded_job_is_refused 4 'SUCCEEDED, which is final' cancel "$done_job"
 expect RUN_8_retry_of_a_succeeded_job 0 'new job$' retry "$done_job"
 

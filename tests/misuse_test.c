@@ -230,7 +230,7 @@ TEST_SHOP(EXEC_6_an_annotation_is_an_object_and_a_step_has_work, .virtual_time =
     EXPECT_STATE(shop, b, "FAILED");
 }
 
-// ----- what the log says
+// ----- giving no reason
 
 static bool give_up(struct pawl_run *run, void *context)
 {
@@ -239,11 +239,13 @@ static bool give_up(struct pawl_run *run, void *context)
     return false;
 }
 
-TEST_SHOP(RUN_1_the_log_says_of_every_failure_why, .virtual_time = true)
+TEST_SHOP(RUN_1_a_failure_without_a_reason_is_logged_and_counted_as_one, .virtual_time = true)
 {
     shop_policy(shop, (struct pawl_policy){ .name = "once", .max_attempts = 1 });
     shop_handle(shop, (struct pawl_handler){ "a", .prepare = give_up, .policy = "once" });
     shop_enqueue(shop, (struct pawl_job){ .job_type = "a" });
     shop_work(shop);
     EXPECT_INT(shop_lines(shop, "failed (transient): the handler did not say why"), 1);
+    EXPECT_INT(pawl_figures(shop->pawl).failed, 1);
+    EXPECT_INT(pawl_figures(shop->pawl).succeeded, 0);
 }

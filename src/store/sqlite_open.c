@@ -2,6 +2,8 @@
 //
 // WAL and synchronous=FULL: a commit that was answered is on disk. A file of another program is
 // refused before anything is written to it, and setting up is done under the lock of lock.h.
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +115,15 @@ static bool is_there(const struct sqlite *sqlite, struct pawl_error *err)
                 sqlite->path);
 }
 
+// SQLite opens a file it may not write for reading, and the first write would be refused instead.
+static bool is_allowed(const struct sqlite *sqlite, struct pawl_error *err)
+{
+    int access = sqlite->read_only ? R_OK : R_OK | W_OK;
+    return faccessat(AT_FDCWD, sqlite->path, access, AT_EACCESS) == 0 || errno == ENOENT
+        || fail(err, PAWL_STORE, "cannot %s %s: %s", sqlite->read_only ? "read" : "write",
+                sqlite->path, strerrordesc_np(errno));
+}
+
 static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
 {
     int flags = sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
@@ -146,7 +157,7 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     bool must_exist = options->must_exist;
     if ((must_exist || sqlite->read_only) && !is_there(sqlite, err))
         return false;
-    if (!resolve(sqlite, err))
+    if (!resolve(sqlite, err) || !is_allowed(sqlite, err))
         return false;
     if (sqlite->read_only)
         return open_file(sqlite, true, err) && set_up(sqlite, err);
