@@ -228,3 +228,46 @@ TEST_SHOP(RUN_10_a_handler_may_look_at_the_figures_while_the_runner_drains, .wor
     MUST(pawl_drain(shop->pawl, INT64_MAX, &err));
     EXPECT_INT(pawl_figures(shop->pawl).failed, 0);
 }
+
+// ----- a claim that comes back after the stop
+
+static void *stop_at_once(void *self)
+{
+    pawl_stop(((struct shop *)self)->pawl, 0);
+    return NULL;
+}
+
+static void *wait_until_stopped(void *self)
+{
+    struct shop *shop = self;
+    struct pawl_error err = {0};
+    WAIT_FOR(!pawl_run_until_idle(shop->pawl, &err) && err.code == PAWL_USAGE);
+    return NULL;
+}
+
+// The store is taken while a claim is on its way, and for longer than the stop has patience. What
+// the claim then brings is given back all the same.
+TEST_SHOP(RUN_9_what_a_claim_brings_after_the_stop_is_given_back, .workers = 1, .grace_us = 1,
+          .loan_us = SECONDS(30))
+{
+    struct counts counts = {0};
+    struct pawl_error err = {0};
+    struct pawl_tx *tx = NULL;
+    struct pawl_ticket ticket;
+    pthread_t stopper, watcher;
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    shop_work(shop);
+    MUST(pawl_begin(shop->pawl, &tx, &err));
+    MUST(pawl_tx_enqueue(tx, &(struct pawl_job){ .job_type = "greet" }, &ticket, &err));
+    int64_t before = pawl_figures(shop->pawl).wake_ups;
+    WAIT_FOR(pawl_figures(shop->pawl).wake_ups >= before + 2);  // a tick and its claim wait by now
+    EXPECT_INT(pthread_create(&stopper, NULL, stop_at_once, shop), 0);
+    EXPECT_INT(pthread_create(&watcher, NULL, wait_until_stopped, shop), 0);
+    pthread_join(watcher, NULL);
+    MUST(pawl_commit(tx, &err));
+    pthread_join(stopper, NULL);
+    EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_executions WHERE finished_at IS NULL"),
+               0);
+    EXPECT_STATE(shop, ticket, "QUEUED");
+}

@@ -429,8 +429,12 @@ static void join_threads(struct runner *r)
     if (r->has_dispatcher)
         pthread_join(r->dispatcher, NULL);
     pthread_mutex_lock(&r->mutex);
-    while (r->threads > (size_t)r->figures.written_off_now || awaited(r))
+    for (;;) {
+        claims_give_back(r);  // what a claim brought that took longer than the stop
+        if (r->threads <= (size_t)r->figures.written_off_now && !awaited(r))
+            break;
         pthread_cond_wait(&r->quiet, &r->mutex);
+    }
     pthread_mutex_unlock(&r->mutex);
 }
 

@@ -43,11 +43,6 @@ void db_close(struct db *db)
     db->driver->close(db);
 }
 
-const struct world *db_world(const struct db *db)
-{
-    return db->world;
-}
-
 bool db_checkpoint(struct db *db)
 {
     return !db->broken && db->driver->checkpoint(db);

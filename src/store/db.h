@@ -33,7 +33,6 @@ struct db_options {
 // store that is newer than this program.
 CHECKED bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err);
 void db_close(struct db *db);  // NULL is fine
-const struct world *db_world(const struct db *db);
 uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
 
