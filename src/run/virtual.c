@@ -55,7 +55,7 @@ bool runner_run_until_idle(struct runner *r, struct pawl_error *err)
         tick(r);
         if (r->troubles != troubles)
             return fail(err, r->trouble.code, "%s", r->trouble.message);
-    } while (run_one(r) || r->tick.swept.more);
+    } while (run_one(r) || tick_wait(&r->tick) == 0);
     return true;
 }
 
