@@ -73,7 +73,7 @@ bool requests_store(struct cli *cli, const struct contract *contracts, size_t co
         return true;
     if (err->code != PAWL_IN_DOUBT)
         return false;
-    if (!session_open(cli, STORE_CHANGE, err)
+    if (!session_open(cli, STORE_CHANGE, err) || !db_harden(cli->db, err)
         || !store_all(cli, contracts, count, arena, answers, err))
         return fail(err, PAWL_IN_DOUBT,
                     "it is not known whether this was stored (%s): send it again with the same key "

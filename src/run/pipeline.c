@@ -126,24 +126,29 @@ static void set_error_of_done(struct queue *group, const struct pawl_error *erro
 
 // ----- the store, and a commit in doubt
 
-// While it was closed nobody listened, and a commit in doubt did not come to ring: it is done now.
+static void store_close(struct pipeline *p)
+{
+    db_close(p->db);
+    p->db = NULL;
+    p->was_closed = true;
+}
+
+// It is opened again only after a commit in doubt: what is there must be on disk first. While it
+// was closed nobody listened, and the commit did not come to ring: that is done now.
 static bool store_open(struct pipeline *p, struct pawl_error *err)
 {
     if (p->db)
         return true;
     if (!db_open(&p->db, &p->options.db, err))
         return false;
+    if (p->was_closed && !db_harden(p->db, err)) {
+        store_close(p);
+        return false;
+    }
     if (p->was_closed)
         db_ring(p->db);
     p->was_closed = false;
     return true;
-}
-
-static void store_close(struct pipeline *p)
-{
-    db_close(p->db);
-    p->db = NULL;
-    p->was_closed = true;
 }
 
 // The newest audit event there is.

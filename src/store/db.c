@@ -45,7 +45,14 @@ void db_close(struct db *db)
 
 bool db_checkpoint(struct db *db)
 {
-    return !db->broken && db->driver->checkpoint(db);
+    return !db->broken && db->driver->checkpoint(db, false);
+}
+
+bool db_harden(struct db *db, struct pawl_error *err)
+{
+    return db->driver->checkpoint(db, true)
+        || fail(err, PAWL_STORE, "the disk did not take what was written last: nothing is done "
+                                 "before it does");
 }
 
 uint64_t db_random(struct db *db)

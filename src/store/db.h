@@ -40,6 +40,10 @@ int64_t db_wal_bytes(const struct db *db);
 // short, or held back by a reader, is left for another time.
 bool db_checkpoint(struct db *db);
 
+// Copies the whole log back and syncs it, waiting for readers. After a sync has failed, what can be
+// read may be in memory only: nothing may be answered from it, or built on it, before this is done.
+CHECKED bool db_harden(struct db *db, struct pawl_error *err);
+
 // Rings, as a commit with news does: in this process and in all others that listen.
 void db_ring(struct db *db);
 

@@ -103,12 +103,12 @@ static bool log_is_long(const struct sqlite *sqlite)
     return sqlite->frames >= CHECKPOINT_FRAMES;
 }
 
-static bool checkpoint_between(struct db *db)
+static bool checkpoint_between(struct db *db, bool whole)
 {
     struct sqlite *sqlite = sqlite_of(db);
-    if (!log_is_long(sqlite) || !lock_take(&sqlite->lock, NULL))
+    if ((!whole && !log_is_long(sqlite)) || !lock_take(&sqlite->lock, NULL))
         return false;
-    bool done = checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+    bool done = checkpoint(sqlite, whole ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_PASSIVE);
     lock_give(&sqlite->lock);
     return done;
 }

@@ -21,7 +21,7 @@ struct db_driver {
     struct str (*column_text)(void *statement, int column);  // until the next row
     bool (*column_null)(void *statement, int column);
     int64_t (*wal_bytes)(const struct db *db);
-    bool (*checkpoint)(struct db *db);
+    bool (*checkpoint)(struct db *db, bool whole);  // see db_checkpoint and db_harden
     void (*ring)(struct db *db);  // other processes
     void (*close)(struct db *db);
 };
