@@ -168,33 +168,43 @@ bool pawl_get(struct pawl *pawl, const char *job_id, struct pawl_status *status,
     return true;
 }
 
-bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
+// A text of a job, made by `make` and freed by the caller.
+static bool get_text(struct pawl *pawl, const char *job_id, char **text,
+                     char *(*make)(struct arena *arena, const struct job *job),
+                     struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     struct job job;
-    if (!has_place(json, err))
+    if (!has_place(text, err))
         return false;
-    *json = NULL;
+    *text = NULL;
     if (!read_job(pawl, job_id, &arena, &job, err))
         return false;
-    bool there = job.state == JOB_SUCCEEDED && job.result.n > 0;
-    struct str result = there ? job.result : S("null");
-    *json = strndup(result.s, result.n);
-    return *json || fail(err, PAWL_NO_MEMORY, "no memory for the result of a job");
+    *text = make(&arena, &job);
+    return *text || fail(err, PAWL_NO_MEMORY, "no memory for what job %s has", job_id);
+}
+
+static char *result_of(struct arena *arena, const struct job *job)
+{
+    (void)arena;
+    bool there = job->state == JOB_SUCCEEDED && job->result.n > 0;
+    return there ? strndup(job->result.s, job->result.n) : strdup("null");
+}
+
+static char *json_of(struct arena *arena, const struct job *job)
+{
+    SCOPED(json) json_t *object = job_json(arena, job);
+    return object ? json_dumps(object, JSON_COMPACT) : NULL;
+}
+
+bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
+{
+    return get_text(pawl, job_id, json, result_of, err);
 }
 
 bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
 {
-    SCOPED(arena) struct arena arena = {0};
-    struct job job;
-    if (!has_place(json, err))
-        return false;
-    *json = NULL;
-    if (!read_job(pawl, job_id, &arena, &job, err))
-        return false;
-    SCOPED(json) json_t *object = job_json(&arena, &job);
-    *json = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    return *json || fail(err, PAWL_NO_MEMORY, "no memory for a job as JSON");
+    return get_text(pawl, job_id, json, json_of, err);
 }
 
 void pawl_free(void *text)

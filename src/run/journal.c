@@ -34,6 +34,13 @@ void journal_open(struct journal *journal, const struct pawl_options *options,
     pthread_mutex_init(&journal->mutex, NULL);
 }
 
+void journal_end(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->mutex);
+    journal->ended = true;
+    pthread_mutex_unlock(&journal->mutex);
+}
+
 void journal_close(struct journal *journal)
 {
     pthread_mutex_destroy(&journal->mutex);
@@ -69,6 +76,7 @@ void journal_write(struct journal *journal, enum journal_event event,
         .message = message,
     };
     pthread_mutex_lock(&journal->mutex);
-    journal->log(journal->context, &line);
+    if (!journal->ended)
+        journal->log(journal->context, &line);
     pthread_mutex_unlock(&journal->mutex);
 }

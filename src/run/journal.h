@@ -30,6 +30,7 @@ struct journal {
     void *context;
     const struct world *world;
     pthread_mutex_t mutex;  // one line at a time
+    bool ended;             // guarded by it: the program listens no more
 };
 
 // What a line is about. Empty texts: nothing in particular. They end in NUL.
@@ -40,6 +41,7 @@ struct journal_subject {
 
 void journal_open(struct journal *journal, const struct pawl_options *options,
                   const struct world *world);
+void journal_end(struct journal *journal);  // the program's log may be gone: not a line more
 void journal_close(struct journal *journal);
 void journal_write(struct journal *journal, enum journal_event event,
                    const struct journal_subject *subject, const char *format, ...) PRINTF(4, 5);

@@ -175,6 +175,7 @@ void pawl_close(struct pawl *pawl)
     pipeline_close(pawl->pipeline);
     loans_close(pawl->loans);  // after the last commit that may lend
     db_close(pawl->reader);
+    journal_end(&pawl->journal);  // a handler that never returned keeps the handle, and no log
     handle_release(pawl);
 }
 
