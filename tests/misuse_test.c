@@ -216,6 +216,39 @@ static bool step_without_work(struct pawl_run *run, void *context)
     return pawl_step(run, "empty", NULL, NULL, NULL);
 }
 
+// Whoever has a removed file open could write to it for ever, and it would all be gone.
+TEST_SHOP(OPS_9_a_store_that_was_removed_or_replaced_is_not_written, .workers = 1)
+{
+    struct pawl_error err = {0};
+    struct pawl_job job = { .job_type = "any" };
+    char away[200], *path = shop->url + strlen("sqlite:");
+    snprintf(away, sizeof away, "%s.away", path);
+    MUST(pawl_enqueue(shop->pawl, &job, NULL, &err));
+    EXPECT_INT(rename(path, away), 0);
+    EXPECT_REFUSED(PAWL_STORE, pawl_enqueue(shop->pawl, &job, NULL, &err));
+    EXPECT(strstr(err.message, "was removed or replaced"));
+    FILE *other = fopen(path, "w");
+    EXPECT(other != NULL);
+    fclose(other);
+    EXPECT_REFUSED(PAWL_STORE, pawl_enqueue(shop->pawl, &job, NULL, &err));
+    EXPECT_INT(rename(away, path), 0);
+    MUST(pawl_enqueue(shop->pawl, &job, NULL, &err));
+}
+
+TEST_SHOP(RUN_1_what_is_too_much_for_one_transaction_is_refused, .virtual_time = true)
+{
+    enum { TOO_MANY = 10001 };
+    struct pawl_error err = {0};
+    struct pawl_job *jobs = calloc(TOO_MANY, sizeof *jobs);
+    EXPECT(jobs != NULL);
+    for (int i = 0; i < TOO_MANY; i++)
+        jobs[i].job_type = "any";
+    EXPECT_REFUSED(PAWL_TOO_LARGE, pawl_enqueue_all(shop->pawl, jobs, TOO_MANY, NULL, &err));
+    EXPECT_INT(shop_number(shop, "SELECT count(*) FROM jobs"), 0);
+    MUST(pawl_enqueue_all(shop->pawl, jobs, TOO_MANY - 1, NULL, &err));
+    free(jobs);
+}
+
 TEST_SHOP(EXEC_6_an_annotation_is_an_object_and_a_step_has_work, .virtual_time = true)
 {
     static char list[] = "[1]";

@@ -8,7 +8,8 @@
 
 #include "run/runner.h"
 
-enum { AHEAD_MAX = 256 };
+enum { AHEAD_MAX = 256,
+       AHEAD_BYTES = 16 << 20 };  // of payloads that wait for a worker, by what they were of late
 
 #define AHEAD_US MILLISECONDS(50)
 #define START_AHEAD_US MILLISECONDS(100)
@@ -22,7 +23,9 @@ static size_t depth(const struct runner *r)
     if (options->prefetch != 0)
         return options->prefetch > 0 ? (size_t)options->prefetch : 0;
     int64_t depth = options->workers * AHEAD_US / (r->handler_us > 0 ? r->handler_us : 1);
-    return depth < AHEAD_MAX ? (size_t)depth : AHEAD_MAX;
+    int64_t fits = AHEAD_BYTES / (r->payload_bytes > 0 ? r->payload_bytes : 1);
+    int64_t most = fits < AHEAD_MAX ? fits : AHEAD_MAX;
+    return (size_t)(depth < most ? depth : most);
 }
 
 // Sets what the batch should bring. What is leased ahead is topped up when half of it is gone.
@@ -255,6 +258,7 @@ struct pawl_run *claims_take(struct runner *r)
     struct pawl_run *run = new_run(r);
     const struct claimed *claimed = &b->claimed[b->taken++];
     bool filled = run && fill(r, b, claimed, run);
+    r->payload_bytes += ((int64_t)claimed->job.contract.payload.n - r->payload_bytes) / 8;
     r->prefetched--;
     if (b->taken == b->count)
         keep_batch(r, unlink_first(r));

@@ -10,6 +10,8 @@
 #include "run/request.h"
 #include "run/runner.h"
 
+enum { ENQUEUE_MAX = 10000, ENQUEUE_BYTES_MAX = 64 << 20 };
+
 #define WAIT_US_MAX MILLISECONDS(50)  // between two looks at a job somebody waits for
 
 // ----- enqueueing
@@ -68,6 +70,18 @@ static bool read_jobs(struct pawl *pawl, const struct pawl_job *jobs, size_t cou
     return fine || problems_none(&problems, err);
 }
 
+// One transaction keeps everybody else waiting, and must fit into the log.
+static bool not_too_many(const struct pawl_job *jobs, size_t count, struct pawl_error *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count && count <= ENQUEUE_MAX; i++)
+        bytes += jobs[i].payload ? strlen(jobs[i].payload) : 0;
+    return (count <= ENQUEUE_MAX && bytes <= ENQUEUE_BYTES_MAX)
+        || fail(err, PAWL_TOO_LARGE, "too much for one transaction: at most %d jobs with %d MiB "
+                                     "of payloads",
+                ENQUEUE_MAX, ENQUEUE_BYTES_MAX >> 20);
+}
+
 bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t count,
                       struct pawl_ticket *tickets, struct pawl_error *err)
 {
@@ -79,7 +93,7 @@ bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs, size_t cou
         return true;
     if (!jobs)
         return fail(err, PAWL_USAGE, "there is no job: it is NULL");
-    if (!read_jobs(pawl, jobs, count, &arena, &contracts, err))
+    if (!not_too_many(jobs, count, err) || !read_jobs(pawl, jobs, count, &arena, &contracts, err))
         return false;
     struct enqueueing e = {
         .operation = { .run = write_jobs, .arena = &arena, .caller = &pawl->caller },

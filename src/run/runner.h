@@ -82,7 +82,8 @@ struct runner {
     bool maybe_more;          // a claim may find something
     uint64_t news;            // counts what might be claimed
     uint64_t turn;
-    int64_t handler_us;       // how long handlers take, on average of late
+    int64_t handler_us;       // how long handlers take, on average of late ...
+    int64_t payload_bytes;    // ... and how large payloads are
     struct tick tick;
     bool ticking, tick_answered;
     struct pawl_error trouble;  // of the last claim or tick that failed ...

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "store/bell.h"
 #include "store/later.h"
@@ -141,6 +142,18 @@ static bool log_has_room(struct sqlite *sqlite, struct pawl_error *err)
                 (long long)(sqlite->wal_bytes_max >> 20));
 }
 
+// A file that was removed or replaced can still be written, by those who have it open: what they
+// store is gone with them.
+static bool file_is_there(const struct sqlite *sqlite, struct pawl_error *err)
+{
+    struct stat now;
+    bool same = stat(sqlite->path, &now) == 0 && now.st_dev == sqlite->device
+             && now.st_ino == sqlite->inode;
+    return same || fail(err, PAWL_STORE, "%s was removed or replaced while it was open: put it "
+                                         "back, or open the store again",
+                        sqlite->path);
+}
+
 static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
@@ -150,7 +163,8 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
         return fail(err, PAWL_STORE, "%s was opened for reading only", sqlite->path);
     if (!lock_take(&sqlite->lock, err))
         return false;
-    if (log_has_room(sqlite, err) && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
+    if (file_is_there(sqlite, err) && log_has_room(sqlite, err)
+        && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
         sqlite->writing = true;
         return true;
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "store/driver.h"
 #include "store/lock.h"
@@ -45,6 +46,8 @@ struct sqlite {
     int frames;  // in the log after the last commit
     int64_t wal_bytes_max;
     char *path;
+    dev_t device;  // what the path led to when it was opened ...
+    ino_t inode;   // ... and must lead to when it is written
     int prepared;  // of the following
     struct statement statements[QUERIES];
     sqlite3_stmt *many[QUERIES];  // the same for LATER_ROWS rows

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -124,6 +125,17 @@ static bool is_allowed(const struct sqlite *sqlite, struct pawl_error *err)
                 sqlite->path, strerrordesc_np(errno));
 }
 
+static bool remember_file(struct sqlite *sqlite, struct pawl_error *err)
+{
+    struct stat now;
+    if (stat(sqlite->path, &now) != 0)
+        return fail(err, PAWL_STORE, "cannot look at %s: %s", sqlite->path,
+                    strerrordesc_np(errno));
+    sqlite->device = now.st_dev;
+    sqlite->inode = now.st_ino;
+    return true;
+}
+
 static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
 {
     int flags = sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
@@ -136,7 +148,7 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))
         return fail(err, PAWL_STORE, "this program has configured SQLite to be used by one thread: "
                                      "a transaction of its own cannot be watched over");
-    return on_this_machine(sqlite->path, err);
+    return on_this_machine(sqlite->path, err) && remember_file(sqlite, err);
 }
 
 // The lock file must be the same by every name of the store.
