@@ -177,7 +177,8 @@ PAWL_API PAWL_CHECKED bool pawl_enqueue(struct pawl *pawl, const struct pawl_job
                                         struct pawl_ticket *ticket, struct pawl_error *err);
 
 // Stores many in one transaction: all or, when one is refused, none. At most 10,000 with 64 MiB of
-// payloads, since nobody else can write meanwhile. `tickets` has room for as many or is NULL. The message names the job by its index: "jobs[3].payload: ...".
+// payloads, since nobody else can write meanwhile. `tickets` has room for as many or is NULL. The
+// message names the job by its index: "jobs[3].payload: ...".
 PAWL_API PAWL_CHECKED bool pawl_enqueue_all(struct pawl *pawl, const struct pawl_job *jobs,
                                             size_t count, struct pawl_ticket *tickets,
                                             struct pawl_error *err);
