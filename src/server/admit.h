@@ -1,0 +1,23 @@
+// Admission: what can be said about a request before its route does anything.
+//
+// In this order: are the headers sound, is there such a path and method, may this host and site
+// ask, who is it, may that role do this, is the body JSON. The first that fails is the answer.
+#pragma once
+
+#include "server/exchange.h"
+
+// What the headers say. Texts live in the exchange.
+struct headers {
+    struct str host, origin, fetch_site, authorization, content_type, request_id, traceparent;
+    struct str length, encoding;
+    int hosts, authorizations, content_lengths, transfer_encodings;
+    int64_t content_length;  // -1: not given, or not a number
+    bool has_body;
+    bool foul;               // something no honest client sends: see http_header.c
+};
+
+// False: the answer is set. `allowed` as route_find left it.
+bool admit(struct exchange *x, const struct headers *headers, struct str allowed);
+
+// The body: JSON when the route takes one, nothing otherwise.
+bool admit_body(struct exchange *x, const struct headers *headers, struct str body);
