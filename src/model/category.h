@@ -18,7 +18,7 @@ enum category {
 };
 
 // What a commit can carry, as bits.
-enum effect {
+enum commit_effect {
     EFFECT_RESULT = 1 << 0,
     EFFECT_FOLLOW_UPS = 1 << 1,
     EFFECT_ANNOTATIONS = 1 << 2,
