@@ -7,6 +7,7 @@
 #include "engine/finish.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "model/category.h"
 
 static bool stored_result(struct tx *tx, int64_t job, struct str *result, struct pawl_error *err)
 {
@@ -35,6 +36,35 @@ static void check_json(struct problems *problems, const char *field, struct str 
     struct pawl_error why;
     if (!json_parse(text, PAYLOAD_BYTES_MAX, &value, &why))
         problem_add(problems, field, "%s", why.message);
+}
+
+static unsigned effects_of(const struct commit *commit)
+{
+    return (commit->result.n ? EFFECT_RESULT : 0U)
+        | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
+        | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
+        | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
+}
+
+// The category on the job's policy says what its commit may carry (OPS-22).
+static bool effects_allowed(struct tx *tx, const struct execution *e, const struct commit *commit,
+                            struct pawl_error *err)
+{
+    struct policy policy;
+    unsigned effects = effects_of(commit);
+    if (effects == 0)
+        return true;
+    if (!policy_load(tx, e->policy, &policy, err))
+        return false;
+    unsigned refused = effects_refused(policy.category, effects);
+    if (refused == 0)
+        return true;
+    struct buf names = buf_new(tx->arena, KEY_BYTES_MAX);
+    for (unsigned i = 0; i < EFFECTS; i++)
+        if (refused & 1U << i)
+            buf_addf(&names, "%s%s", names.n ? ", " : "", effect_name(1U << i));
+    return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s may not "
+                "carry %.*s", STR(policy.category), STR(buf_str(&names)));
 }
 
 static bool commit_check(struct tx *tx, const struct execution *e, const struct commit *commit,
@@ -200,7 +230,8 @@ bool execution_commit(struct tx *tx, const struct lease *lease, const struct com
     if (e->status == EXECUTION_LEASED)
         return fail(err, PAWL_NOT_STARTED, "execution %.*s has not started: start it first",
                     STR(id_text(tx->arena, e->id)));
-    if (!commit_check(tx, e, commit, err) || !commit_whole(tx, lease, &held, commit, err))
+    if (!effects_allowed(tx, e, commit, err) || !commit_check(tx, e, commit, err)
+        || !commit_whole(tx, lease, &held, commit, err))
         return false;
     *execution = *e;
     return true;

@@ -66,7 +66,10 @@ static bool deduplicate(struct tx *tx, const struct contract *contract, struct k
                         struct job *job, struct pawl_error *err)
 {
     const struct job *holder = &slot->holder;
-    if (!str_eq(contract_hash(tx->arena, contract), contract_hash(tx->arena, &holder->contract)))
+    struct contract asked = *contract;
+    if (asked.time_in_key)
+        asked.scheduled_for = holder->contract.scheduled_for;
+    if (!str_eq(contract_hash(tx->arena, &asked), contract_hash(tx->arena, &holder->contract)))
         return fail(err, PAWL_KEY_REUSED, "idempotency key %.*s belongs to job %.*s, whose type, "
                     "payload, serial key or time is another: use a new key for a new job",
                     STR(contract->idempotency_key), STR(id_text(tx->arena, holder->id)));

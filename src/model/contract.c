@@ -10,11 +10,9 @@
 
 #include "base/time_text.h"
 #include "model/json_field.h"
+#include "model/key_recipe.h"
 #include "model/secret.h"
-#include "model/stable.h"
 #include "model/text_rule.h"
-
-enum { PAYLOAD_DEPTH_MAX = JSON_DEPTH_MAX - 1 };  // the job object around it is one level
 
 #define REPEAT_US_MAX DAYS(366)
 #define WAIT_US_MIN MILLISECONDS(1)
@@ -50,6 +48,8 @@ struct reader {
     const struct contract_rules *rules;
     struct contract *into;  // the same contract
     const json_t *payload;  // already parsed
+    const struct job_type *type;  // NULL: not configured
+    const struct recipe *recipe;  // that makes the key; NULL: none is needed, or none is known
 };
 
 struct field {
@@ -154,9 +154,26 @@ static bool read_org(struct reader *r, const struct field *field, const json_t *
     return true;
 }
 
+static bool in_category(const struct reader *r, enum category category)
+{
+    return str_eq(r->contract->policy.category, str_of(category_row(category)->name));
+}
+
+// The recipe of the type; a notification has one of its own (OPS-2).
+static const struct recipe *find_recipe(const struct reader *r)
+{
+    static const struct recipe notification = { .kind = RECIPE_NOTIFICATION };
+    if (r->type && r->type->key.kind != RECIPE_NONE)
+        return &r->type->key;
+    return r->rules->by_category && in_category(r, CATEGORY_NOTIFICATION) ? &notification : NULL;
+}
+
+// A key is made when everything else is read.
 static bool absent_key(struct reader *r)
 {
-    if (!r->rules->key_required || str_eq(r->contract->policy.name, S("document")))
+    r->recipe = find_recipe(r);
+    if (r->recipe || !r->rules->key_required
+        || str_eq(r->contract->policy.name, S("document")))
         return true;
     return wrong(r, "idempotency_key", "is required: what makes this job the same as another");
 }
@@ -176,10 +193,19 @@ static bool absent_queue(struct reader *r)
     return true;
 }
 
+static bool critical_allowed(const struct reader *r)
+{
+    const struct contract_rules *rules = r->rules;
+    return !rules || !rules->by_category || rules->asks_critical || (r->type && r->type->critical);
+}
+
 static bool check_queue(struct reader *r, const struct field *field)
 {
     if (str_eq(r->contract->queue, DEADLETTER_QUEUE))
         return wrong(r, field->name, "nothing can be enqueued to q:deadletter");
+    if (str_eq(r->contract->queue, CRITICAL_QUEUE) && !critical_allowed(r))
+        return wrong(r, field->name, "q:critical takes only jobs of types that are configured as "
+                                     "critical, and what an operator sends");
     return check_text(r, field);
 }
 
@@ -214,6 +240,9 @@ static bool choose_policy(struct reader *r, struct str name)
     const struct contract_rules *rules = r->rules;
     const struct policy *policy = rules->policy(rules->self, name, r->contract->job_type);
     r->into->policy = policy ? *policy : *policy_builtin(S("default"));
+    r->type = rules->type ? rules->type(rules->self, r->contract->job_type) : NULL;
+    if (r->type)
+        r->into->policy = job_type_policy(r->type, &r->into->policy);
     return policy || wrong_policy(r, name);
 }
 
@@ -252,13 +281,23 @@ static bool read_time(struct reader *r, const struct field *field, const json_t 
     return true;
 }
 
+static bool delay_allowed(const struct reader *r)
+{
+    return !r->rules || !r->rules->by_category || (r->type && r->type->allow_delay)
+        || in_category(r, CATEGORY_NOTIFICATION) || in_category(r, CATEGORY_MAINTENANCE);
+}
+
 // A time just past is due at once and kept as it was said, so that the same request has the same
 // hash when it is repeated a moment later. With a key the request may be the repeat of one whose
 // time has come and gone: only the store can tell, so job_enqueue refuses the others.
 static bool check_time(struct reader *r, const struct field *field)
 {
     pawl_time time = r->contract->scheduled_for;
-    int64_t late_us_max = r->contract->idempotency_key.n ? REPEAT_US_MAX : CLOCK_DRIFT_US;
+    bool keyed = r->contract->idempotency_key.n || r->recipe;
+    int64_t late_us_max = keyed ? REPEAT_US_MAX : CLOCK_DRIFT_US;
+    if (time != 0 && !delay_allowed(r))
+        return wrong(r, field->name, "is only for notifications, maintenance, and types that are "
+                                     "configured with allow_delay: true");
     if (time != 0 && time < r->now - late_us_max)
         return wrong(r, field->name, "lies more than 60 s in the past");
     if (time > r->now + SCHEDULE_US_MAX)
@@ -338,6 +377,7 @@ static bool read_payload(struct reader *r, const struct field *field, const json
         return wrong_kind(r, field, value);
     r->payload = value;
     r->into->payload = json_text(r->problems->arena, value);
+    r->into->secrets_allowed = r->type && r->type->secrets_allowed;
     return true;
 }
 
@@ -345,12 +385,19 @@ static bool check_payload_value(struct reader *r, const struct field *field, con
 {
     if (!json_is_object(value))
         return wrong_kind(r, field, value);
-    if (r->contract->payload.n > PAYLOAD_BYTES_MAX)
-        return wrong(r, field->name, "has %zu bytes: at most %d are allowed",
-                     r->contract->payload.n, PAYLOAD_BYTES_MAX);
-    if (deeper_than(value, PAYLOAD_DEPTH_MAX))
+    const struct contract_rules *rules = r->rules;
+    size_t bytes_max = rules && rules->payload_bytes_max ? rules->payload_bytes_max
+                                                         : PAYLOAD_BYTES_MAX;
+    // The job object around it is one level.
+    int levels = (rules && rules->depth_max ? rules->depth_max : JSON_DEPTH_MAX) - 1;
+    if (r->contract->payload.n > bytes_max)
+        return wrong(r, field->name, "has %zu bytes: at most %zu are allowed",
+                     r->contract->payload.n, bytes_max);
+    if (deeper_than(value, levels))
         return wrong(r, field->name, "is nested too deeply: at most %d levels are allowed",
-                     PAYLOAD_DEPTH_MAX);
+                     levels);
+    if (r->contract->secrets_allowed)
+        return true;
     struct str path = str_format(r->problems->arena, "%s%s", r->prefix, field->name);
     return secret_none(value, path.s, r->problems);
 }
@@ -448,6 +495,29 @@ static bool refuse_other_than_object(struct reader *r, const json_t *value)
     return false;
 }
 
+// Of a job that sent none and whose type has a recipe.
+static bool make_key(struct reader *r)
+{
+    const struct str *needed;
+    bool complete = true;
+    if (!r->recipe || !r->payload)
+        return true;
+    for (size_t i = 0; i < recipe_needs(r->recipe, &needed); i++) {
+        const char *name = str_cstr(r->problems->arena, needed[i]);
+        json_t *value = json_object_get(r->payload, name);
+        struct str field = str_format(r->problems->arena, "payload.%s", name);
+        if (!value || json_is_null(value))
+            complete = wrong(r, field.s, "is required: the key of this type of jobs is made of "
+                                         "it, when no idempotency_key is sent");
+    }
+    if (!complete)
+        return false;
+    r->into->idempotency_key = recipe_key(r->problems->arena, r->recipe, r->contract, r->payload,
+                                          r->now);
+    r->into->time_in_key = r->recipe->kind == RECIPE_NOTIFICATION;
+    return true;
+}
+
 bool contract_read(const json_t *object, const struct contract_rules *rules, const char *prefix,
                    struct contract *contract, struct problems *problems)
 {
@@ -474,6 +544,7 @@ bool contract_read(const json_t *object, const struct contract_rules *rules, con
     for (size_t i = 0; i < countof(fields); i++)
         fine &= field_read(&r, &fields[i], json_object_get(object, fields[i].name))
             && field_check(&r, &fields[i]);
+    fine &= make_key(&r);
 
     const char *key;
     json_t *value;
@@ -502,23 +573,4 @@ const struct policy *policy_builtin_or_default(void *self, struct str name, stru
 {
     (void)self, (void)job_type;  // a bare store knows nothing of job types
     return policy_builtin(name.n > 0 ? name : S("default"));
-}
-
-struct str contract_hash(struct arena *arena, const struct contract *contract)
-{
-    json_t *payload = NULL;
-    if (!json_parse(contract->payload, contract->payload.n, &payload, NULL)) {
-        arena->failed = true;  // the payload was checked: only memory can be short
-        return S("");
-    }
-    const struct json_field parts[] = {
-        { "type", json_text_or_null(contract->job_type) },
-        { "project", json_text_or_null(contract->project_id) },
-        { "payload", payload },
-        { "serial_key", json_text_or_null(contract->serial_key) },
-        { "scheduled_for", json_time_or_null(arena, contract->scheduled_for) },
-    };
-    SCOPED(json) json_t *object = json_object_of(parts, countof(parts));
-    arena->failed |= object == NULL;
-    return object ? stable_hash(arena, object) : S("");
 }

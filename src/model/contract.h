@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "model/job_type.h"
 #include "model/policy.h"
 
 enum actor_type { ACTOR_USER, ACTOR_SYSTEM, ACTOR_API_KEY, ACTOR_TYPES };
@@ -25,6 +26,7 @@ struct caller {
 
 #define DEFAULT_ORG S("00000000-0000-7000-8000-000000000000")
 #define DEADLETTER_QUEUE S("q:deadletter")
+#define CRITICAL_QUEUE S("q:critical")
 
 enum contract_limits {
     PAYLOAD_BYTES_MAX = 1 << 20,
@@ -60,6 +62,8 @@ struct contract {
     struct id parent;            // the job this one was made from; {0}: none
     struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`
     bool hold;                   // `submit: false`: stays CREATED
+    bool time_in_key;            // any time in its bucket is the same request (OPS-2)
+    bool secrets_allowed;        // in the payload, by its type
 };
 
 // What the surroundings decide about a job of this type.
@@ -70,6 +74,15 @@ struct contract_rules {
     const struct policy *(*policy)(void *self, struct str name, struct str job_type);
     void *self;
     bool key_required;  // refuse a job without idempotency_key; `document` never needs one
+
+    // What a server with a configuration adds. The type of this name, NULL when it is not
+    // configured; without the function no type is.
+    const struct job_type *(*type)(void *self, struct str job_type);
+    bool by_category;          // the category says who may be scheduled for later (OPS-15), who may
+                               // enter q:critical (OPS-20) and how keys are made (OPS-2)
+    bool asks_critical;        // an operator asks: any type may enter q:critical
+    size_t payload_bytes_max;  // 0: PAYLOAD_BYTES_MAX, which is the most
+    int depth_max;             // of the job object; 0: JSON_DEPTH_MAX, which is the most
 };
 
 // The rules of a bare store: the built-in policies, `default` when none is named.
