@@ -5,7 +5,7 @@
 
 static bool note(struct tx *tx, int64_t job, struct pawl_error *err)
 {
-    struct subject subject = { 1, job, 0 };
+    struct subject subject = { .org = 1, .job = job };
     return event_append(tx, subject, EVENT_JOB_ANNOTATED, S("{}"), err);
 }
 

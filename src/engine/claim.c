@@ -204,11 +204,10 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
         if (e->lease_expires_at > e->deadline_at)
             e->lease_expires_at = e->deadline_at;
     }
-    struct subject subject = { e->org, job->id.high, e->attempt };
     return id_make(tx, ID_EXECUTION, &e->id, err)
         && (!start || execution_move(e, EXECUTION_IN_PROGRESS, err))
         && insert(tx, e, err)
-        && event_append(tx, subject, start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
+        && event_append(tx, execution_subject(e), start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
                         S(""), err);
 }
 

@@ -131,7 +131,7 @@ static bool enter_queue(struct tx *tx, struct job *job, struct pawl_error *err)
 
 static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
 {
-    struct subject subject = { job->keys.org, job->id.high, 0 };
+    struct subject subject = job_subject(job);
     struct waiting waiting = waiting_of(job);
     job->state = JOB_CREATED;
     job->phase = PHASE_HELD;
@@ -183,8 +183,7 @@ bool job_submit(struct tx *tx, struct id id, struct job *job, struct pawl_error 
     struct job queued = *job;
     bool moved = job_move(&queued, JOB_QUEUED, FAILURE_NONE, err);
     return moved && place_leave(tx, job, err) && enter_queue(tx, job, err)
-        && event_append(tx, (struct subject){ job->keys.org, job->id.high, job->attempt },
-                        EVENT_JOB_ENQUEUED, S(""), err);
+        && event_append(tx, job_subject(job), EVENT_JOB_ENQUEUED, S(""), err);
 }
 
 // Only a key that was made here ends in our number: a caller's own `order#41` is a stem as it is,
@@ -235,9 +234,8 @@ static bool close_letter(struct tx *tx, const struct job *old, const struct job 
         return true;
     struct str detail = str_format(tx->arena, "{\"as\":\"replayed\",\"job_id\":\"%.*s\"}",
                                    STR(id_text(tx->arena, new->id)));
-    struct subject subject = { old->keys.org, old->id.high, old->attempt };
     return sql_run(tx, Q_DEAD_LETTER_CLOSE, err, INT(old->id.high), TEXT(S("replayed")))
-        && event_append(tx, subject, EVENT_JOB_LETTER_CLOSED, detail, err);
+        && event_append(tx, job_subject(old), EVENT_JOB_LETTER_CLOSED, detail, err);
 }
 
 bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)

@@ -4,32 +4,40 @@
 #include <assert.h>
 
 #include "base/list.h"
+#include "store/observe.h"
 
-static const char *const names[] = {
-    [EVENT_JOB_CREATED] = "job.created",
-    [EVENT_JOB_ENQUEUED] = "job.enqueued",
-    [EVENT_JOB_LEASED] = "job.leased",
-    [EVENT_JOB_STARTED] = "job.started",
-    [EVENT_JOB_COMMITTED] = "job.committed",
-    [EVENT_JOB_SUCCEEDED] = "job.succeeded",
-    [EVENT_JOB_RETRIED] = "job.retried",
-    [EVENT_JOB_RELEASED] = "job.released",
-    [EVENT_JOB_FAILED] = "job.failed",
-    [EVENT_JOB_DEADLETTERED] = "job.deadlettered",
-    [EVENT_JOB_CANCEL_REQUESTED] = "job.cancel_requested",
-    [EVENT_JOB_CANCELLED] = "job.cancelled",
-    [EVENT_JOB_CHANGED] = "job.changed",
-    [EVENT_JOB_ANNOTATED] = "job.annotated",
-    [EVENT_STEP_RETRIED] = "step.retried",
-    [EVENT_JOB_FINISH_FAILED] = "job.finish_failed",
-    [EVENT_JOB_FINISH_LEASED] = "job.finish_leased",
-    [EVENT_JOB_FINISH_RELEASED] = "job.finish_released",
-    [EVENT_JOB_LETTER_CLOSED] = "job.letter_closed",
-    [EVENT_STEP_DONE] = "step.done",
-    [EVENT_STEP_FAILED] = "step.failed",
-    [EVENT_JOB_FINISH_ENDED] = "job.finish_ended",
+// What the job's state is after an event, if the event alone says it.
+#define UNCHANGED JOB_STATES
+#define AS_ENDED (JOB_STATES + 1)
+
+static const struct {
+    const char *name;
+    int state;
+} kinds[] = {
+    [EVENT_JOB_CREATED] = { "job.created", JOB_CREATED },
+    [EVENT_JOB_ENQUEUED] = { "job.enqueued", JOB_QUEUED },
+    [EVENT_JOB_LEASED] = { "job.leased", JOB_RUNNING },
+    [EVENT_JOB_STARTED] = { "job.started", JOB_RUNNING },
+    [EVENT_JOB_COMMITTED] = { "job.committed", JOB_RUNNING },
+    [EVENT_JOB_SUCCEEDED] = { "job.succeeded", JOB_SUCCEEDED },
+    [EVENT_JOB_RETRIED] = { "job.retried", JOB_RETRYING },
+    [EVENT_JOB_RELEASED] = { "job.released", JOB_RETRYING },
+    [EVENT_JOB_FAILED] = { "job.failed", AS_ENDED },
+    [EVENT_JOB_DEADLETTERED] = { "job.deadlettered", AS_ENDED },
+    [EVENT_JOB_CANCEL_REQUESTED] = { "job.cancel_requested", UNCHANGED },
+    [EVENT_JOB_CANCELLED] = { "job.cancelled", AS_ENDED },
+    [EVENT_JOB_CHANGED] = { "job.changed", UNCHANGED },
+    [EVENT_JOB_ANNOTATED] = { "job.annotated", UNCHANGED },
+    [EVENT_STEP_RETRIED] = { "step.retried", UNCHANGED },
+    [EVENT_JOB_FINISH_FAILED] = { "job.finish_failed", UNCHANGED },
+    [EVENT_JOB_FINISH_LEASED] = { "job.finish_leased", UNCHANGED },
+    [EVENT_JOB_FINISH_RELEASED] = { "job.finish_released", UNCHANGED },
+    [EVENT_JOB_LETTER_CLOSED] = { "job.letter_closed", UNCHANGED },
+    [EVENT_STEP_DONE] = { "step.done", UNCHANGED },
+    [EVENT_STEP_FAILED] = { "step.failed", UNCHANGED },
+    [EVENT_JOB_FINISH_ENDED] = { "job.finish_ended", UNCHANGED },
 };
-_Static_assert(countof(names) == EVENTS, "one name per event");
+_Static_assert(countof(kinds) == EVENTS, "one row per event");
 
 const struct caller caller_pawl = {
     .actor_type = ACTOR_SYSTEM,
@@ -40,12 +48,32 @@ const struct caller caller_pawl = {
 const char *event_name(enum event event)
 {
     assert(event > 0 && event < EVENTS);
-    return names[event];
+    return kinds[event].name;
+}
+
+static void observe(struct tx *tx, const struct subject *subject, enum event event)
+{
+    int state = kinds[event].state;
+    observe_event(tx, &(struct observation){
+                          .event = (int)event,
+                          .state = state == AS_ENDED ? subject->ended_as : (enum job_state)state,
+                          .org = subject->org,
+                          .type = subject->type,
+                          .queue = subject->queue,
+                          .job = { subject->job, subject->job_low },
+                          .attempt = subject->attempt,
+                          .attempts = subject->attempts,
+                          .started_at = subject->started_at,
+                          .end_reason = subject->end_reason,
+                          .error_class = subject->error_class,
+                      });
 }
 
 static bool append(struct tx *tx, struct subject subject, enum event event,
                    const struct caller *by, struct str detail, struct pawl_error *err)
 {
+    if (tx->observed)
+        observe(tx, &subject, event);
     return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject.org), INT(subject.job),
                      INT((int64_t)event), INT(subject.attempt), INT(tx->now),
                      by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,

@@ -4,6 +4,8 @@
 
 #include "base/id.h"
 #include "model/contract.h"
+#include "model/failure.h"
+#include "model/state.h"
 #include "store/db.h"
 
 // The numbers are in the store: never change one. Their names are there too, in audit_event_names.
@@ -38,11 +40,19 @@ const char *event_name(enum event event);
 // Pawl itself, of every org: the sweep and the boot act in its name.
 extern const struct caller caller_pawl;
 
-// What an event is about.
+// What an event is about: job_subject and execution_subject make one.
 struct subject {
     int64_t org;
     int64_t job;
     int64_t attempt;
+    // What is not stored with the event but told to whoever observes (store/observe.h).
+    int64_t job_low;          // the other half of its id
+    int64_t type, queue;
+    int64_t attempts;         // that counted
+    pawl_time started_at;     // of the execution; 0: it has not started, or there is none
+    enum end_reason end_reason;
+    enum error_class error_class;
+    enum job_state ended_as;  // of a job that failed
 };
 
 // Appends an event in the name of the transaction's caller; without one, as a worker of Pawl's own

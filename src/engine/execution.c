@@ -19,7 +19,18 @@ struct lease lease_of(const struct execution *execution, const struct worker *wo
 
 struct subject execution_subject(const struct execution *e)
 {
-    return (struct subject){ e->org, e->job.high, e->attempt };
+    return (struct subject){
+        .org = e->org,
+        .job = e->job.high,
+        .job_low = e->job.low,
+        .attempt = e->attempt,
+        .type = e->type,
+        .queue = e->queue,
+        .attempts = e->tally.attempts_used,
+        .started_at = e->started_at,
+        .end_reason = e->end_reason,
+        .error_class = e->error_class,
+    };
 }
 
 // A lease does not outlive its run: the sweep that finds it expired then knows it as a timeout.

@@ -6,6 +6,7 @@
 #include "engine/event.h"
 #include "engine/job.h"
 #include "model/text_rule.h"
+#include "store/observe.h"
 
 enum { REASON_BYTES_MAX = 256 };  // in the audit trail, for every try that failed
 
@@ -24,6 +25,12 @@ static bool next_try(struct tx *tx, const struct execution *e, int64_t failures,
     return true;
 }
 
+static void tell_claimable(struct tx *tx, const struct execution *e)
+{
+    if (e->finish_at <= tx->now)
+        observe_ready(tx, e->org, e->type, e->queue);
+}
+
 static bool give_back(struct tx *tx, const struct lease *lease, struct held *held, pawl_time at,
                       struct pawl_error *err)
 {
@@ -31,7 +38,7 @@ static bool give_back(struct tx *tx, const struct lease *lease, struct held *hel
     int64_t changed = 0;
     e->finish_at = at;
     e->lease_expires_at = tx->now;
-    tx->news = tx->news || at <= tx->now;
+    tell_claimable(tx, e);
     return sql_run_counting(tx, Q_EXECUTION_FINISH_GIVE_BACK, &changed, err, INT(e->id.high),
                             INT(e->attempt), INT(e->worker), INT(tx->now), INT(at),
                             INT(e->finish_failures))
@@ -82,7 +89,8 @@ bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
     if (!next_try(tx, e, e->finish_failures, &at, err))
         return false;
     e->finish_failures++;
-    tx->news = tx->news || at <= tx->now;
+    e->finish_at = at;
+    tell_claimable(tx, e);
     return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
                    INT(e->finish_failures))
         && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,

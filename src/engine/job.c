@@ -8,9 +8,17 @@
 #include "model/text_rule.h"
 #include "store/names.h"
 
-static struct subject subject_of(const struct job *job)
+struct subject job_subject(const struct job *job)
 {
-    return (struct subject){ job->keys.org, job->id.high, job->attempt };
+    return (struct subject){
+        .org = job->keys.org,
+        .job = job->id.high,
+        .job_low = job->id.low,
+        .attempt = job->attempt,
+        .type = job->keys.type,
+        .queue = job->keys.queue,
+        .attempts = job->attempts_used,
+    };
 }
 
 bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, struct str message,
@@ -29,7 +37,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
     }
     *job = ended;
     struct ending ending = {
-        .subject = subject_of(job),
+        .subject = job_subject(job),
         .state = JOB_FAILED,
         .type = why,
         .dead_letter = dead,
@@ -54,7 +62,7 @@ static bool request_cancel(struct tx *tx, struct job *job, struct pawl_error *er
     job->cancel_requested_at = tx->now;
     return live_execution(tx, job->id.high, &execution, err)
         && sql_run(tx, Q_EXECUTION_CANCEL_REQUEST, err, INT(execution), INT(tx->now))
-        && event_append(tx, subject_of(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err);
+        && event_append(tx, job_subject(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err);
 }
 
 bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
@@ -70,7 +78,7 @@ bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error 
                     STR(id_text(tx->arena, id)));
     if (job->state == JOB_RUNNING)
         return request_cancel(tx, job, err);
-    return event_append(tx, subject_of(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
+    return event_append(tx, job_subject(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
         && job_end_waiting(tx, job, FAILURE_CANCELLED, S("cancelled before it started"), err);
 }
 
@@ -163,7 +171,7 @@ bool job_change(struct tx *tx, struct id id, const struct job_change *change, st
                     INT(changed.keys.queue), INT(changed.priority), INT(changed.run_at))
         || !place_again(tx, &changed, err)
         || (change->has_run_at && !limit_wait_again(tx, &changed, err))
-        || !event_append(tx, subject_of(job), EVENT_JOB_CHANGED, change_detail(tx, job, &changed),
+        || !event_append(tx, job_subject(job), EVENT_JOB_CHANGED, change_detail(tx, job, &changed),
                          err))
         return false;
     *job = changed;
@@ -180,5 +188,5 @@ bool job_due(struct tx *tx, int64_t high, struct pawl_error *err)
         return place_queue(tx, &waiting, 0, &job.phase, err);
     return job_move(&job, JOB_QUEUED, FAILURE_NONE, err)
         && place_queue(tx, &waiting, 0, &job.phase, err)
-        && event_append(tx, subject_of(&job), EVENT_JOB_ENQUEUED, S(""), err);
+        && event_append(tx, job_subject(&job), EVENT_JOB_ENQUEUED, S(""), err);
 }

@@ -2,8 +2,11 @@
 // decides, writes and records its audit events. A refusal changes nothing.
 #pragma once
 
+#include "engine/event.h"
 #include "model/job.h"
 #include "store/db.h"
+
+struct subject job_subject(const struct job *job);  // of its audit events
 
 // The job of this id, in the org of the transaction's caller: another org's is not found.
 CHECKED bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);

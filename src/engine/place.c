@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "store/observe.h"
+
 struct waiting waiting_of(const struct job *job)
 {
     return (struct waiting){
@@ -18,7 +20,7 @@ struct waiting waiting_of(const struct job *job)
 
 static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
 {
-    tx->news = true;
+    observe_ready(tx, w->org, w->type, w->queue);
     return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank),
                      INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
 }

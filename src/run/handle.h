@@ -8,6 +8,7 @@
 #include "run/journal.h"
 #include "run/pipeline.h"
 #include "run/registry.h"
+#include "store/observe.h"
 
 struct loans;
 struct runner;
@@ -22,6 +23,7 @@ struct pawl {
     struct caller caller;         // in whose name; each request gets its own request_id
     struct journal journal;
     struct registry registry;
+    struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 
     pthread_mutex_t reading;      // guards the reader
@@ -37,6 +39,11 @@ struct pawl {
 // Whether this process may use the handle. PAWL_USAGE when it is NULL, or was opened before a fork:
 // a call would wait for threads that only the parent has.
 CHECKED bool handle_usable(const struct pawl *pawl, struct pawl_error *err);
+
+// Tells `tell` what each commit of this handle did, from the next transaction on and until the
+// handle is closed: `self` must outlive it. See store/observe.h for what it may do. At most
+// OBSERVERS_MAX, from one thread at a time.
+void pawl_observe(struct pawl *pawl, observer tell, void *self);
 
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);

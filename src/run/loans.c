@@ -77,6 +77,7 @@ bool loans_borrow(struct pawl_tx *loan, struct pawl_error *err)
         .busy_us = loan->pawl->options.busy_us,
         .must_exist = true,
         .shared = true,
+        .observers = &loan->pawl->observers,
     };
     return take_turn(loan, err) && (loan->db || db_open(&loan->db, &options, err));
 }

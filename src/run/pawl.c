@@ -113,7 +113,8 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
                 .world = pawl->world,
                 .busy_us = pawl->options.busy_us,
                 .fleeting = pawl->options.virtual_time,
-                .listen = !pawl->options.virtual_time },
+                .listen = !pawl->options.virtual_time,
+                .observers = &pawl->observers },
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,
     };
@@ -140,6 +141,11 @@ bool pawl_open(struct pawl **handle, const struct pawl_options *options, struct 
     }
     *handle = pawl;
     return true;
+}
+
+void pawl_observe(struct pawl *pawl, observer tell, void *self)
+{
+    observers_add(&pawl->observers, tell, self);
 }
 
 bool handle_usable(const struct pawl *pawl, struct pawl_error *err)

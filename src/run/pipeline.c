@@ -222,6 +222,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     struct witness witness;
     struct pawl_error error = {0};
     tx->arena = &p->arena;
+    tx->operations = group->count;
     if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
         if (group->count > 1)
             return GROUP_SPOILT;

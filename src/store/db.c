@@ -10,6 +10,7 @@
 #include "store/later.h"
 #include "store/lock_file.h"
 #include "store/names.h"
+#include "store/observe.h"
 
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
@@ -23,7 +24,9 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
     (*db)->later = later_new();
-    bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->later;
+    (*db)->observers = options->observers;
+    (*db)->observations = observations_new();
+    bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->later || !(*db)->observations;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -40,6 +43,7 @@ void db_close(struct db *db)
     names_free(db->names);
     key_index_free(db->key_index);
     later_free(db->later);
+    observations_free(db->observations);
     db->driver->close(db);
 }
 
@@ -120,6 +124,8 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         return false;
     }
     tx->now = store_time(db, newest);
+    if (mode == TX_WRITE)
+        observe_begin(tx, db->observers);
     return true;
 }
 
@@ -134,13 +140,19 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
     struct pawl_error *why = err ? err : &unseen;
     if (!later_run(tx, LATER_ALL, why))
         return false;
+    observe_settle(tx);
+    int64_t begun = tx->observed ? world_monotonic(tx->db->world) : 0;
     if (!tx->db->driver->commit(tx->db, why)) {
         tx->db->broken = why->code == PAWL_IN_DOUBT;
+        if (tx->db->broken)
+            observe_doubt(tx);
         return false;
     }
     tx->open = false;
     if (tx->news)
         db_ring(tx->db);
+    if (tx->observed)
+        observe_tell(tx, world_monotonic(tx->db->world) - begun);
     return true;
 }
 
@@ -164,13 +176,19 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    return key_index_settle(tx, err) && later_run(tx, LATER_ALL, err)
-        && tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err);
+    if (!key_index_settle(tx, err) || !later_run(tx, LATER_ALL, err)
+        || !tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err))
+        return false;
+    observe_mark(tx);
+    return true;
 }
 
 bool tx_keep(struct tx *tx, struct pawl_error *err)
 {
-    return tx->db->driver->execute(tx->db, "RELEASE pawl_part", err);
+    if (!tx->db->driver->execute(tx->db, "RELEASE pawl_part", err))
+        return false;
+    observe_keep(tx);
+    return true;
 }
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
@@ -179,6 +197,7 @@ bool tx_take_back(struct tx *tx, struct pawl_error *err)
     if (tx->interned)
         names_forget(tx->db->names);
     key_index_take_back(tx);
+    observe_take_back(tx);
     return tx->db->driver->execute(tx->db, "ROLLBACK TO pawl_part; RELEASE pawl_part", err);
 }
 

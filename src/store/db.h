@@ -12,6 +12,8 @@
 struct bell;
 struct caller;
 struct db;
+struct observations;
+struct observers;
 
 struct db_options {
     struct str url;             // `sqlite:path`
@@ -27,6 +29,7 @@ struct db_options {
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
     int64_t generation_keys;    // see key_index.h; 0: as many as is good
+    const struct observers *observers;  // told what commits of this connection did; see observe.h
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -75,6 +78,8 @@ struct tx {
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
     struct key_newest keys;
+    struct observations *observed;  // what it did so far; NULL: nobody observes
+    size_t operations;              // of the commit pipeline, in it; told to whoever observes
 };
 
 enum tx_mode { TX_READ, TX_WRITE };

@@ -39,6 +39,8 @@ struct db {
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct later *later;  // rows that are inserted together; see later.h
+    const struct observers *observers;   // NULL: none; see observe.h
+    struct observations *observations;  // of the current transaction
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
