@@ -311,6 +311,10 @@ PAWL_API PAWL_CHECKED bool pawl_define_policy(struct pawl *pawl, const struct pa
 PAWL_API const char *pawl_job_id(const struct pawl_run *run);
 PAWL_API const char *pawl_job_type(const struct pawl_run *run);
 PAWL_API const char *pawl_org_id(const struct pawl_run *run);
+PAWL_API const char *pawl_project_id(const struct pawl_run *run);  // "" when there is none
+PAWL_API const char *pawl_request_id(const struct pawl_run *run);
+PAWL_API const char *pawl_correlation_id(const struct pawl_run *run);
+PAWL_API const char *pawl_exec_id(const struct pawl_run *run);     // of this execution
 PAWL_API const char *pawl_payload(const struct pawl_run *run);     // JSON
 PAWL_API const char *pawl_effect_key(const struct pawl_run *run);  // the same on every try
 PAWL_API const char *pawl_traceparent(const struct pawl_run *run); // "" when there is none

@@ -572,3 +572,22 @@ SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
 -- name: audit_event_names
 -- scans: a short table of names
 SELECT event, name FROM audit_event_names ORDER BY event;
+
+-- ===== logs
+
+-- Whose log it is, and where it goes on.
+-- name: log_place
+SELECT e.job, e.org, (SELECT coalesce(max(l.seq), 0) FROM execution_logs l WHERE l.job = e.job)
+  FROM executions e
+ WHERE e.id = $1 AND e.id_low = $2;
+
+-- name: log_insert
+INSERT INTO execution_logs (job, seq, org, execution, at, text) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: logs_of_job
+SELECT l.seq, e.id, e.id_low, e.attempt, l.at, l.text
+  FROM execution_logs l
+  JOIN executions e ON e.id = l.execution
+ WHERE l.job = $1 AND l.seq > $2
+ ORDER BY l.seq
+ LIMIT $3;

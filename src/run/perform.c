@@ -20,6 +20,15 @@ bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error
     return done;
 }
 
+bool run_submit(struct pawl_run *run, struct operation *operation, struct pawl_error *err)
+{
+    if (!runner_enter(run))
+        return fail(err, PAWL_FENCED, "this run may not write any more");
+    bool submitted = pipeline_submit(run->pawl->pipeline, operation, err);
+    runner_leave(run);
+    return submitted;
+}
+
 struct own_operation {
     struct operation operation;
     struct pawl_run *run;
