@@ -112,6 +112,7 @@ CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 
 void help_program(void);

@@ -130,6 +130,14 @@ static const struct command commands[] = {
              { OPTION_STORE, "a store to measure on; else a temporary one" },
              { OPTION_FORCE, "also on a store that holds jobs" },
              JSON, HELP) },
+    { "config", "check FILE | keys", 1, 2, "check a configuration, or list its keys",
+      .details =
+          "`check` reads the file as the server does and prints that it is fine, or every problem\n"
+          "with its line, column and key, and exits 1. `keys` prints what may be in the file, as\n"
+          "Markdown: form, default and meaning of every key.\n",
+      .example = "pawl config check pawl.yaml",
+      .act = command_config,
+      OFFERS(JSON, HELP) },
     { "help", "[COMMAND]", 0, 1, "explain a command",
       .details = "",
       .example = "pawl help enqueue",

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/guess.h"
 #include "cli/command.h"
 #include "cli/value.h"
 
@@ -49,8 +50,6 @@ static const struct option_row rows[] = {
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
 
-enum { WORD_MAX = 32 };  // of words that can be meant for another
-
 const struct option_row *option_row(enum option option)
 {
     return &rows[option];
@@ -65,53 +64,6 @@ bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ..
     va_end(args);
     return fail(err, PAWL_USAGE, "%s; see `pawl %s%s--help`", said,
                 cli->command ? cli->command->name : "", cli->command ? " " : "");
-}
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-static bool swapped(struct str a, struct str b, size_t i, size_t j)
-{
-    return i > 1 && j > 1 && a.s[i - 1] == b.s[j - 2] && a.s[i - 2] == b.s[j - 1];
-}
-
-// How many letters must come, go, change, or trade places with the next one to make `b` of `a`.
-static size_t edits(struct str a, struct str b)
-{
-    size_t distance[WORD_MAX + 1][WORD_MAX + 1];  // by how much of `a` and of `b`
-    for (size_t i = 0; i <= a.n; i++) {
-        for (size_t j = 0; j <= b.n; j++) {
-            size_t *n = &distance[i][j];
-            if (i == 0 || j == 0) {
-                *n = i + j;
-                continue;
-            }
-            *n = least(distance[i - 1][j] + 1, distance[i][j - 1] + 1,
-                       distance[i - 1][j - 1] + (a.s[i - 1] != b.s[j - 1]));
-            if (swapped(a, b, i, j) && distance[i - 2][j - 2] + 1 < *n)
-                *n = distance[i - 2][j - 2] + 1;
-        }
-    }
-    return distance[a.n][b.n];
-}
-
-// The name that `word` was most likely meant to be: at most a third of it may be wrong.
-struct guess {
-    const char *name;  // NULL: none is near
-    size_t edits;
-};
-
-static void guess_try(struct guess *guess, struct str word, const char *name)
-{
-    struct str candidate = str_of(name);
-    if (word.n > WORD_MAX || candidate.n > WORD_MAX)
-        return;
-    size_t n = edits(word, candidate);
-    if (n <= (word.n > candidate.n ? word.n : candidate.n) / 3 && n < guess->edits)
-        *guess = (struct guess){ name, n };
 }
 
 static struct str guess_hint(struct cli *cli, const struct guess *guess, const char *dashes)
@@ -131,7 +83,7 @@ static bool offers(const struct command *command, enum option option)
 
 static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, WORD_MAX };
+    struct guess guess = {0};
     for (unsigned i = 0; i < OPTIONS; i++)
         if (!cli->command || offers(cli->command, (enum option)i))
             guess_try(&guess, name, rows[i].name);
@@ -141,7 +93,7 @@ static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *
 
 bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, WORD_MAX };
+    struct guess guess = {0};
     cli->command = NULL;  // its help would not help
     for (size_t i = 0; command_at(i); i++)
         guess_try(&guess, name, command_at(i)->name);

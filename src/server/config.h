@@ -48,6 +48,13 @@ struct config_listen {
     int64_t port;
 };
 
+// A policy of the user's own, complete. Queue and key TTL come from a job type's category unless the
+// policy says them itself.
+struct config_policy {
+    struct policy policy;
+    bool says_queue, says_key_ttl;
+};
+
 struct config_queue {
     struct str name;
     int64_t weight;                   // 1 to 1000
@@ -57,12 +64,14 @@ struct config_queue {
 // A type of jobs: its rules, and the commands that run it here.
 struct config_type {
     struct job_type type;
-    char *const *run;                 // the program's path first, NULL last; NULL: none here
-    char *const *commit;              // after COMMITTED; NULL: none
+    const char *const *run;           // the program's path first, NULL last; NULL: none here
+    const char *const *commit;        // after COMMITTED; NULL: none
     const char *directory;            // where they run
-    char *const *environment;         // `NAME=value`, NULL last; may hold secrets: never shown
+    const char *const *environment;   // `NAME=value`, NULL last; may hold secrets: never shown
     int64_t grace_us;                 // between SIGTERM and SIGKILL
 };
+
+enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
     struct str path;                  // of the file; empty: there is none
@@ -73,8 +82,9 @@ struct config {
     struct config_auth auth;
     struct config_tls tls;
     struct config_limits limits;
+    enum durability durability;
     struct config_log log;
-    const struct policy *policies;    // of the user's own
+    const struct config_policy *policies;
     size_t policy_count;
     const struct config_queue *queues;  // the built-in ones first, q:deadletter left out
     size_t queue_count;
@@ -89,6 +99,9 @@ struct config config_default(struct arena *arena);
 // problems, which are in `faults` in the order of the file; the message names as many as fit.
 CHECKED bool config_load(struct arena *arena, const char *path, struct config *config,
                          struct yaml_faults *faults, struct pawl_error *err);
+
+// Every key with its form, default and meaning, as the Markdown tables of docs/configuration.md.
+struct str config_keys(struct arena *arena);
 
 // `HOST:PORT` or `[ADDRESS]:PORT`, as in the file and after --listen.
 bool listen_parse(struct arena *arena, struct str text, struct config_listen *listen);

@@ -23,6 +23,15 @@ struct yaml_node {
     size_t count;                  // of a list or map
 };
 
+bool yaml_null(const struct yaml_node *node);  // nothing, `~` or `null`
+
+// Where a node is, as a list up the stack: it becomes a text only when there is something to say.
+struct yaml_path {
+    const struct yaml_path *up;  // NULL: the root
+    struct str key;              // empty: an element of a list
+    size_t index;
+};
+
 // What is wrong in a file, where, and at which key: `job_types.report.export.timeout`.
 struct yaml_fault {
     int line, column;
@@ -40,12 +49,19 @@ struct yaml_faults {
     bool more;        // there were more
 };
 
-void yaml_fault(struct yaml_faults *faults, const struct yaml_fault *where, const char *format,
-                ...) PRINTF(3, 4);
+struct yaml_place {
+    int line, column;
+    const struct yaml_path *path;  // NULL: the whole file
+};
+
+void yaml_fault(struct yaml_faults *faults, struct yaml_place place, const char *format, ...)
+    PRINTF(3, 4);
+void yaml_faults_sort(struct yaml_faults *faults);  // into the order of the file
 
 // `pawl.yaml:12:5: job_types.report.timeout: must be ...`
 struct str yaml_fault_text(struct arena *arena, const struct yaml_faults *faults, size_t index);
 
-// Parses a text. Everything found is in `faults`, in the order of the text; NULL when there is
-// no tree. An empty document is an empty map. Never answers a tree when there were faults.
+// Parses a text. What is wrong is in `faults`. NULL when it is no YAML; else the tree, which is
+// there although keys are given twice or anchors are used, so that the rest can be checked. An
+// empty document is an empty map.
 const struct yaml_node *yaml_parse(struct str text, struct yaml_faults *faults);
