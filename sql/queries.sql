@@ -97,6 +97,16 @@ INSERT INTO workers (org, worker_id, instance, boot_id, first_seen_at) VALUES ($
 -- name: worker_text
 SELECT worker_id FROM workers WHERE id = $1;
 
+-- Who holds executions now; $1 is 0 for every org.
+-- name: workers_live
+-- scans: live executions only, by their own index
+SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_at)
+  FROM executions e
+  JOIN workers w ON w.id = e.worker
+ WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND (e.org = $1 OR $1 = 0)
+ GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
+ ORDER BY count(*) DESC, w.id LIMIT $2;
+
 -- ===== jobs
 
 -- name: job_newest

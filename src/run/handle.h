@@ -48,3 +48,7 @@ void pawl_observe(struct pawl *pawl, observer tell, void *self);
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);
 void handle_release(struct pawl *pawl);
+
+// A job was cancelled while it runs: if it runs here, its handler hears of it at once; elsewhere at
+// the next tick.
+void handle_cancelled(struct pawl *pawl, const char *job_id);

@@ -9,7 +9,7 @@
 // What the headers say. Texts live in the exchange.
 struct headers {
     struct str host, origin, fetch_site, authorization, content_type, request_id, traceparent;
-    struct str length, encoding;
+    struct str length, encoding, last_event_id;
     int hosts, authorizations, content_lengths, transfer_encodings;
     int64_t content_length;  // -1: not given, or not a number
     bool has_body;

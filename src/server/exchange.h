@@ -10,6 +10,7 @@
 #include "server/field.h"
 #include "server/identity.h"
 
+struct config;
 struct route;
 struct server;
 struct topic;
@@ -19,6 +20,7 @@ enum { PATH_PARTS_MAX = 2 };
 struct exchange {
     struct operation operation;   // first: the pipeline gives it back
     struct server *server;
+    const struct config *config;  // in effect when the request came
     const struct route *route;
     struct arena arena;           // everything of the request and the answer
     struct identity identity;     // who asks ...
@@ -26,7 +28,7 @@ struct exchange {
     struct str method, path;
     struct str path_parts[PATH_PARTS_MAX];  // what stands for {id} and {name}
     struct str query;
-    struct str traceparent;
+    struct str traceparent, last_event_id;
     json_t *body;                 // NULL: none
     void *data;                   // of the route: what it read, what it found
     struct problems problems;

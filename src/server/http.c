@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,6 @@
 #include "server/http_listen.h"
 #include "server/http_stream.h"
 #include "server/hub.h"
-#include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -120,8 +120,9 @@ static enum MHD_Result finish(struct request *r, bool done, struct pawl_error *e
 
 // ----- waiting
 
-static void suspend(struct request *r)
+void http_suspend(struct exchange *x)
 {
+    struct request *r = request_of(x);
     r->stage = WAITING;
     guard_rest(r->link);
     MHD_suspend_connection(r->connection);
@@ -191,7 +192,7 @@ static enum MHD_Result begin_write(struct request *r)
         .arena = &x->arena,
         .caller = &x->caller,
     };
-    suspend(r);
+    http_suspend(&r->x);
     submit(x);
     return MHD_YES;
 }
@@ -214,7 +215,7 @@ static enum MHD_Result read_now(struct request *r)
     bool done = server_read(x->server, x, &err);
     if (!done || !x->again || hub_time_over(x))
         return finish(r, done, &err);
-    suspend(r);
+    http_suspend(&r->x);
     hub_wait(x);
     return MHD_YES;
 }
@@ -241,11 +242,11 @@ static enum MHD_Result (*const ways_on[])(struct request *r) = {
 
 static size_t body_max(const struct request *r)
 {
-    const struct config_limits *limits = &r->x.server->config->limits;
+    const struct config_limits *limits = &r->x.config->limits;
     const size_t sizes[] = {
         [BODY_NONE] = 0,
-        [BODY_SMALL] = (size_t)limits->payload + (64 << 10),
-        [BODY_BULK] = (size_t)limits->body,
+        [BODY_SMALL] = (size_t)limits->payload_bytes + (64 << 10),
+        [BODY_BULK] = (size_t)limits->body_bytes,
     };
     return sizes[r->x.route->body_size];
 }
@@ -285,6 +286,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     r->connection = connection;
     r->link = link_of(connection);
     r->x.server = http->server;
+    r->x.config = atomic_load(&http->server->config);
     r->x.began = world_monotonic(http->server->pawl->world);
     r->x.problems.arena = &r->x.arena;
     r->x.method = str_dup(&r->x.arena, str_of(method));
@@ -371,12 +373,14 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     (void)connection;
     if (!r)
         return;
-    if (r->x.route && r->x.route->ended)
-        r->x.route->ended(&r->x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    exchange_done(&r->x);
-    hub_leave(&r->x);
+    struct exchange *x = &r->x;
+    if (x->route && x->route->ended)
+        x->route->ended(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    metrics_http(x->server->metrics, x->route ? x->route->method : "other",
+                 x->route ? x->route->path : "other", x->status);
+    hub_leave(x);
     free(r->body);
-    exchange_end(&r->x);
+    exchange_end(x);
     free(r);
     *context = NULL;
 }
@@ -409,29 +413,31 @@ static void *line_read(void *self, const char *uri, struct MHD_Connection *conne
 
 // ----- the server
 
-static bool read_secret(struct arena *arena, struct str path, const char **text,
-                        struct pawl_error *err)
+static bool read_file(struct arena *arena, struct str path, char **text, struct pawl_error *err)
 {
-    struct str content;
-    if (!file_read(arena, str_cstr(arena, path), 1 << 20, &content, err))
-        return false;
-    *text = content.s;
-    return true;
+    enum { BYTES_MAX = 1 << 20 };
+    FILE *file = fopen(str_cstr(arena, path), "re");
+    if (!file)
+        return fail(err, PAWL_INVALID, "tls: cannot read %.*s: %s", STR(path), strerror(errno));
+    *text = arena_alloc(arena, BYTES_MAX);
+    size_t n = *text ? fread(*text, 1, BYTES_MAX - 1, file) : 0;
+    fclose(file);
+    return n > 0 || fail(err, PAWL_INVALID, "tls: %.*s is empty", STR(path));
 }
 
 static bool start(struct http *http, struct pawl_error *err)
 {
-    const struct config *config = http->server->config;
+    const struct config *config = atomic_load(&http->server->config);
     const struct config_limits *limits = &config->limits;
     SCOPED(arena) struct arena arena = {0};
-    const char *certificate = NULL, *key = NULL;
+    char *certificate = NULL, *key = NULL;
     bool tls = config->tls.certificate.n > 0;
-    if (tls && (!read_secret(&arena, config->tls.certificate, &certificate, err)
-                || !read_secret(&arena, config->tls.key, &key, err)))
+    if (tls && (!read_file(&arena, config->tls.certificate, &certificate, err)
+                || !read_file(&arena, config->tls.key, &key, err)))
         return false;
     struct MHD_OptionItem keys[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key },
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, certificate },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, key },
         { MHD_OPTION_END, 0, NULL },
     };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME
@@ -456,7 +462,7 @@ static bool start(struct http *http, struct pawl_error *err)
 bool http_open(struct http **opened, struct server *server, struct pawl_error *err)
 {
     struct http *http = *opened = calloc(1, sizeof *http);
-    const struct config *config = server->config;
+    const struct config *config = atomic_load(&server->config);
     if (!http)
         return fail(err, PAWL_NO_MEMORY, "no memory for the server");
     http->server = server;

@@ -17,6 +17,9 @@ void http_close(struct http *http);
 struct str http_address(const struct http *http);  // as it was bound: `127.0.0.1:7319`
 bool http_is_loopback(const struct http *http);    // only this machine can reach it
 
+// The exchange waits: on the HTTP thread, before it is given away.
+void http_suspend(struct exchange *x);
+
 // The wait is over: the exchange belongs to the HTTP thread again.
 void http_resume(struct exchange *x);
 

@@ -28,6 +28,7 @@ static const struct {
     { "Content-Type", offsetof(struct headers, content_type), 0 },
     { "X-Request-Id", offsetof(struct headers, request_id), 0 },
     { "traceparent", offsetof(struct headers, traceparent), 0 },
+    { "Last-Event-ID", offsetof(struct headers, last_event_id), 0 },
 };
 
 // A NUL inside a value, or a space inside a name, is no header.

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -37,6 +38,7 @@ struct hub {
     pthread_mutex_t mutex;   // guards everything below, and the waiting part of exchanges
     pthread_cond_t changed;  // somebody began to wait, or it is time to stop
     struct topic *buckets[BUCKETS];
+    _Atomic size_t topics;   // read without the mutex: nobody is interested in anything
     size_t waiting;
     size_t next_bucket;      // where the next look at lanes begins
     bool draining, closing;
@@ -100,8 +102,9 @@ static struct topic *topic_new(const struct topic *like)
     return NULL;
 }
 
-static void topic_free(struct topic *topic)
+static void topic_free(struct hub *hub, struct topic *topic)
 {
+    hub->topics--;
     *topic->link = topic->next;
     if (topic->next)
         topic->next->link = topic->link;
@@ -116,6 +119,7 @@ static void topic_put(struct hub *hub, struct topic *topic, size_t bucket)
     if (topic->next)
         topic->next->link = &topic->next;
     hub->buckets[bucket] = topic;
+    hub->topics++;
 }
 
 static bool enter(struct exchange *x, const struct topic *like, size_t bucket,
@@ -167,7 +171,7 @@ void hub_leave(struct exchange *x)
     pthread_mutex_lock(&hub->mutex);
     assert(!x->parked);
     if (--topic->users == 0)
-        topic_free(topic);
+        topic_free(hub, topic);
     pthread_mutex_unlock(&hub->mutex);
     x->topic = NULL;
 }
@@ -344,6 +348,21 @@ void hub_ended(struct hub *hub, struct id job)
     wake_all(woken);
 }
 
+void hub_observe(struct hub *hub, const struct observed *o)
+{
+    if (atomic_load(&hub->topics) == 0)
+        return;
+    if (o->ready_many || o->incomplete)
+        hub_ready_all(hub);
+    for (size_t i = 0; i < o->ready_count && !o->ready_many; i++)
+        hub_ready(hub, o->ready[i].org_id, o->ready[i].queue_name, o->ready[i].job_type);
+    for (size_t i = 0; i < o->count; i++)
+        if (o->events[i].state != JOB_STATES && job_state_final(o->events[i].state))
+            hub_ended(hub, o->events[i].job);
+    if (o->count > 0)
+        hub_happened(hub);
+}
+
 size_t hub_waiting(struct hub *hub)
 {
     pthread_mutex_lock(&hub->mutex);
@@ -376,7 +395,7 @@ static void pause_until_next_look(struct hub *hub)
 static void *watch_time(void *self)
 {
     struct hub *hub = self;
-    int64_t changes = 0;
+    int64_t newest = 0;
     pthread_mutex_lock(&hub->mutex);
     while (!hub->closing) {
         if (hub->waiting == 0) {
@@ -387,7 +406,7 @@ static void *watch_time(void *self)
         end_waits(hub, &woken);
         pthread_mutex_unlock(&hub->mutex);
         wake_all(woken);
-        if (server_changed_elsewhere(hub->server, &changes)) {
+        if (server_changed(hub->server, &newest)) {
             all_news(hub, TOPIC_LANE, TOPICS_PER_LOOK);
             all_news(hub, TOPIC_JOB, TOPICS_PER_LOOK);
             hub_happened(hub);

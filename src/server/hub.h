@@ -11,6 +11,7 @@
 #pragma once
 
 #include "server/exchange.h"
+#include "store/observe.h"
 
 struct hub;
 
@@ -38,6 +39,9 @@ void hub_wait(struct exchange *x);
 void hub_lane_goes_on(struct exchange *x);
 
 // ----- news, from any thread
+
+// What a commit of this process did.
+void hub_observe(struct hub *hub, const struct observed *observed);
 
 void hub_ready(struct hub *hub, struct str org_id, struct str queue, struct str job_type);
 void hub_ready_all(struct hub *hub);               // somewhere: every lane looks

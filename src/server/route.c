@@ -1,12 +1,17 @@
 // Finding the route of a request: a walk over the tables, part by part.
 #include "server/route.h"
 
-#include "base/list.h"
+#include "server/feed.h"
 
 static const struct routes *const tables[] = {
     &routes_jobs,
+    &routes_change,
+    &routes_history,
     &routes_leases,
     &routes_executions,
+    &routes_steps,
+    &routes_keys,
+    &routes_events,
     &routes_system,
 };
 

@@ -16,6 +16,7 @@ struct route {
     const char *method;
     const char *path;            // {name} stands for one part
     bool open;                   // nobody is asked who he is; else ...
+    bool open_on_loopback;       // ... on a server that only this machine can reach
     unsigned permission;         // ... the bits of role.h that are needed: none means nobody
     bool always;                 // answered also while the server drains
     enum route_kind kind;
@@ -23,7 +24,8 @@ struct route {
 
     // What is sent: read into x->data, a zeroed struct of so many bytes, before `prepare`.
     size_t data_bytes;
-    struct fields query, body;   // a body without fields is the route's own to read
+    struct fields query, body;
+    bool body_raw;               // not by fields: `prepare` reads x->body
     enum body_size { BODY_NONE, BODY_SMALL, BODY_BULK } body_size;
     bool body_optional;
 
@@ -52,4 +54,5 @@ struct routes {
     const struct route *rows;
     size_t count;
 };
-extern const struct routes routes_jobs, routes_leases, routes_executions, routes_system;
+extern const struct routes routes_jobs, routes_change, routes_history, routes_leases,
+    routes_executions, routes_steps, routes_queues, routes_keys, routes_system;

@@ -8,6 +8,7 @@
 #include "server/config.h"
 #include "server/identity.h"
 
+struct exchange;
 struct http;
 struct hub;
 struct metrics;
@@ -16,47 +17,68 @@ struct server_log;
 enum server_part { SERVER_ALL, SERVER_API, SERVER_WORKER };
 
 struct server_options {
-    const struct config *config;   // must outlive the server
+    const struct config *config;  // must outlive the server
     enum server_part only;
-    bool exclusive;
+    bool listens;                 // a worker does only when it is told where
     struct server_log *log;
 };
 
 enum { READERS_MAX = 4 };
 
+struct gauges;
+
 struct server {
-    const struct config *config;
+    _Atomic(const struct config *) config;  // in effect; earlier ones live on
     enum server_part only;
     struct pawl *pawl;
     struct identities *identities;
     struct metrics *metrics;
     struct server_log *log;
     struct hub *hub;
-    struct http *http;             // NULL: it does not listen
+    struct http *http;            // NULL: it does not listen
     pawl_time started_at;
-    _Atomic bool draining;         // /readyz says no
+    _Atomic bool draining;        // /readyz says no, and new requests are refused
 
-    pthread_mutex_t reading;       // guards the idle readers
+    pthread_mutex_t reading;      // guards the idle readers
     struct db *readers[READERS_MAX];
     size_t reader_count;
+
+    struct arena arena;           // what lives as long as the server
+    struct command_type *commands;
 };
 
 // Opens the store, starts the runner and listens. On true it is ready.
 CHECKED bool server_open(struct server **server, const struct server_options *options,
                          struct pawl_error *err);
 
-// Where it listens: `127.0.0.1:7319`.
-struct str server_address(const struct server *server);
+// Takes no new work and no new requests, lets what runs end for `wait_us`, answers what waits,
+// closes. NULL is fine.
+void server_close(struct server *server, int64_t wait_us);
 
-// Takes a new configuration over, as far as that goes without a restart.
+// Takes another configuration over, for requests that come from now on. PAWL_CONFLICT names what
+// can only be changed by a restart, and changes nothing.
 CHECKED bool server_reload(struct server *server, const struct config *config,
                            struct pawl_error *err);
 
-// Lets what runs end for `wait_us`, answers what waits, closes.
-void server_close(struct server *server, int64_t wait_us);
+struct str server_address(const struct server *server);  // empty: it does not listen
 
-// A read transaction on a connection of its own.
+// ----- for the routes
+
+// A read transaction on a connection of its own, one of a few that are kept open.
+struct reading {
+    struct db *db;
+    struct tx tx;
+};
+CHECKED bool server_begin_read(struct server *server, struct reading *reading,
+                               struct arena *arena, struct pawl_error *err);
+void server_end_read(struct server *server, struct reading *reading);
+
+// Runs the route's `act` in one.
 CHECKED bool server_read(struct server *server, struct exchange *x, struct pawl_error *err);
 
-// The rules of the configuration for a job of this caller.
-struct contract_rules server_rules(struct server *server, const struct exchange *x, pawl_time now);
+// Whether anything was committed since `*newest` was last asked for here. For the hub.
+bool server_changed(struct server *server, int64_t *newest);
+
+// What is so now, for the metrics.
+CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,
+                           struct pawl_error *err);

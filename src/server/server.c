@@ -1,0 +1,305 @@
+// The parts in the order they depend on each other; closing goes the other way round.
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/command.h"
+#include "server/exchange.h"
+#include "server/http.h"
+#include "server/hub.h"
+#include "server/log.h"
+#include "server/metrics.h"
+#include "server/route.h"
+
+// ----- reading
+
+static struct db *reader_take(struct server *s)
+{
+    pthread_mutex_lock(&s->reading);
+    struct db *db = s->reader_count > 0 ? s->readers[--s->reader_count] : NULL;
+    pthread_mutex_unlock(&s->reading);
+    return db;
+}
+
+static void reader_give_back(struct server *s, struct db *db)
+{
+    pthread_mutex_lock(&s->reading);
+    bool kept = s->reader_count < READERS_MAX;
+    if (kept)
+        s->readers[s->reader_count++] = db;
+    pthread_mutex_unlock(&s->reading);
+    if (!kept)
+        db_close(db);
+}
+
+bool server_begin_read(struct server *s, struct reading *reading, struct arena *arena,
+                       struct pawl_error *err)
+{
+    struct db_options options = {
+        .url = str_of(s->pawl->options.store),
+        .world = s->pawl->world,
+        .read_only = true,
+    };
+    *reading = (struct reading){ .db = reader_take(s) };
+    if (!reading->db && !db_open(&reading->db, &options, err))
+        return false;
+    if (tx_begin(reading->db, TX_READ, arena, &reading->tx, err))
+        return true;
+    db_close(reading->db);
+    return false;
+}
+
+void server_end_read(struct server *s, struct reading *reading)
+{
+    tx_end(&reading->tx);
+    reader_give_back(s, reading->db);
+}
+
+bool server_read(struct server *s, struct exchange *x, struct pawl_error *err)
+{
+    struct reading reading;
+    if (!server_begin_read(s, &reading, &x->arena, err))
+        return false;
+    reading.tx.caller = &x->caller;
+    bool done = x->route->act(x, &reading.tx, err);
+    server_end_read(s, &reading);
+    return done;
+}
+
+// Every change leaves an event.
+bool server_changed(struct server *s, int64_t *newest)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct pawl_error err;
+    struct reading reading;
+    int64_t now = *newest;
+    if (!server_begin_read(s, &reading, &arena, &err))
+        return false;
+    SCOPED(rows) struct rows rows = {0};
+    if (sql_ask_plain(&reading.tx, &rows, Q_AUDIT_NEWEST, &err) && rows_next(&rows))
+        now = row_int(&rows);
+    rows_end(&rows);
+    server_end_read(s, &reading);
+    bool changed = now != *newest;
+    *newest = now;
+    return changed;
+}
+
+// ----- what each commit tells
+
+static void observe(void *self, const struct observed *observed)
+{
+    struct server *s = self;
+    metrics_observe(s->metrics, observed);
+    hub_observe(s->hub, observed);
+}
+
+// ----- opening
+
+static struct str instance_name(struct server *s, struct arena *arena)
+{
+    static const char *const suffixes[] = {
+        [SERVER_ALL] = "",
+        [SERVER_API] = "/api",
+        [SERVER_WORKER] = "/worker",
+    };
+    const struct config *config = atomic_load(&s->config);
+    char host[256] = "localhost";
+    if (config->instance.n)
+        return str_format(arena, "%.*s%s", STR(config->instance), suffixes[s->only]);
+    gethostname(host, sizeof host - 1);
+    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port,
+                      suffixes[s->only]);
+}
+
+static bool open_store(struct server *s, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    const struct config *config = atomic_load(&s->config);
+    const struct config_limits *limits = &config->limits;
+    struct pawl_options options = {
+        .store = str_cstr(&arena, config->store),
+        .actor_id = "pawl serve",
+        .instance = str_cstr(&arena, instance_name(s, &arena)),
+        .workers = (int)limits->workers,
+        .grace_us = limits->grace_us,
+        .waiting_max = (size_t)limits->waiting,
+        .log = log_library,
+        .log_context = s->log,
+    };
+    return pawl_open(&s->pawl, &options, err);
+}
+
+// The API never runs jobs: it has no handlers (SLOT-1). Its runner only keeps time.
+static bool start_runner(struct server *s, struct pawl_error *err)
+{
+    const struct config *config = atomic_load(&s->config);
+    size_t count = s->only == SERVER_API ? 0 : config->type_count;
+    s->commands = arena_new(&s->arena, struct command_type, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct config_type *type = &config->types[i];
+        if (!type->run)
+            continue;
+        s->commands[i] = (struct command_type){
+            .job_type = str_cstr(&s->arena, type->type.name),
+            .run = type->run,
+            .commit = type->commit,
+            .directory = type->directory,
+            .environment = type->environment,
+            .timeout_us = type->type.timeout_us,
+            .grace_us = type->grace_us,
+            .result_bytes_max = (size_t)config->limits.result_bytes,
+            .log_bytes_max = (size_t)config->limits.log_bytes,
+        };
+        if (!command_handle(s->pawl, &s->commands[i], err))
+            return false;
+    }
+    return pawl_start(s->pawl, err);
+}
+
+static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    if (!server_begin_read(s, &reading, &arena, err))
+        return false;
+    bool asked = identity_open(s->identities, &reading.tx, open, err);
+    server_end_read(s, &reading);
+    return asked;
+}
+
+static bool listen_safely(struct server *s, struct pawl_error *err)
+{
+    bool open = false;
+    if (!has_no_key(s, &open, err) || !http_open(&s->http, s, err))
+        return false;
+    if (open && !http_is_loopback(s->http))
+        return fail(err, PAWL_FORBIDDEN, "without a key everybody is admin, so only this machine "
+                                         "may ask: make a key first (pawl key create --role "
+                                         "admin), or listen on 127.0.0.1");
+    return true;
+}
+
+static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
+{
+    if (!open_store(s, err))
+        return false;
+    const struct config *config = atomic_load(&s->config);
+    struct identity_options identity = { .world = s->pawl->world, .rate = config->auth.rate };
+    s->started_at = world_wall(s->pawl->world);
+    if (!identities_open(&s->identities, &identity, err) || !(s->metrics = metrics_open(s->pawl->world))
+        || !hub_open(&s->hub, s, err))
+        return false;
+    pawl_observe(s->pawl, observe, s);
+    return start_runner(s, err) && (!listens || listen_safely(s, err));
+}
+
+bool server_open(struct server **opened, const struct server_options *options,
+                 struct pawl_error *err)
+{
+    struct server *s = calloc(1, sizeof *s);
+    *opened = NULL;
+    if (!s)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the server");
+    atomic_store(&s->config, options->config);
+    s->only = options->only;
+    s->log = options->log;
+    pthread_mutex_init(&s->reading, NULL);
+    if (!open_parts(s, options->only != SERVER_WORKER || options->listens, err)) {
+        server_close(s, 0);
+        return false;
+    }
+    *opened = s;
+    return true;
+}
+
+struct str server_address(const struct server *s)
+{
+    return s->http ? http_address(s->http) : S("");
+}
+
+// The store is closed last of all that is told of its commits: until then they may come.
+void server_close(struct server *s, int64_t wait_us)
+{
+    if (!s)
+        return;
+    atomic_store(&s->draining, true);
+    if (s->hub)
+        hub_drain(s->hub);
+    if (s->pawl)
+        pawl_stop(s->pawl, wait_us);
+    http_close(s->http);
+    pawl_close(s->pawl);
+    hub_close(s->hub);
+    for (size_t i = 0; i < s->reader_count; i++)
+        db_close(s->readers[i]);
+    metrics_close(s->metrics);
+    identities_close(s->identities);
+    pthread_mutex_destroy(&s->reading);
+    arena_end(&s->arena);
+    free(s);
+}
+
+// ----- reloading
+
+static bool same(struct str a, struct str b)
+{
+    return str_eq(a, b);
+}
+
+static bool same_listen(const struct config *a, const struct config *b)
+{
+    return same(a->listen.host, b->listen.host) && a->listen.port == b->listen.port;
+}
+
+// The types that run here are claimed from the start: no more and no fewer.
+static bool same_commands(const struct config *a, const struct config *b)
+{
+    const struct config *both[] = { a, b };
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < both[side]->type_count; i++) {
+            const struct config_type *here = &both[side]->types[i];
+            const struct config_type *there = config_type(both[1 - side], here->type.name);
+            if (here->run && (!there || !there->run))
+                return false;
+        }
+    return true;
+}
+
+bool server_reload(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    const struct config *old = atomic_load(&s->config);
+    const struct {
+        const char *what;
+        bool same;
+    } fixed[] = {
+        { "store", same(old->store, config->store) },
+        { "listen", same_listen(old, config) },
+        { "instance", same(old->instance, config->instance) },
+        { "tls", same(old->tls.certificate, config->tls.certificate)
+                     && same(old->tls.key, config->tls.key) },
+        { "limits.workers", old->limits.workers == config->limits.workers },
+        { "limits.connections", old->limits.connections == config->limits.connections },
+        { "job types with `run`", same_commands(old, config) },
+    };
+    struct problems problems = { .arena = &s->arena };
+    for (size_t i = 0; i < countof(fixed); i++)
+        if (!fixed[i].same)
+            problem_add(&problems, fixed[i].what, "can only be changed by a restart");
+    if (problems.count > 0)
+        return problems_none(&problems, err);
+    atomic_store(&s->config, config);
+    return true;
+}
+
+// ----- figures
+
+bool server_gauges(struct server *s, struct arena *arena, struct gauges *gauges,
+                   struct pawl_error *err)
+{
+    (void)arena;
+    (void)err;
+    *gauges = (struct gauges){ .runner = pawl_figures(s->pawl) };
+    return true;
+}
