@@ -78,6 +78,8 @@ enum pawl_code {
     PAWL_DAMAGED,             // records contradict each other: see `pawl verify`
     PAWL_IN_DOUBT,            // the store was lost in the middle of a commit: it may have happened
     PAWL_NO_MEMORY,
+    PAWL_UNAUTHORIZED,        // no key, or not a good one
+    PAWL_TOO_MANY,            // too many requests: try again later
     PAWL_CODES
 };
 

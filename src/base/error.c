@@ -29,6 +29,8 @@ static const struct pawl_code_row codes[] = {
     [PAWL_DAMAGED]            = { "damaged",            500, 1, true },
     [PAWL_IN_DOUBT]           = { "in_doubt",           503, 1, false },
     [PAWL_NO_MEMORY]          = { "no_memory",          503, 1, false },
+    [PAWL_UNAUTHORIZED]       = { "unauthorized",       401, 5, true },
+    [PAWL_TOO_MANY]           = { "rate_limited",       429, 1, true },
 };
 _Static_assert(countof(codes) == PAWL_CODES, "one row per code");
 

@@ -21,7 +21,16 @@ struct caller {
     struct str actor_id;
     struct str request_id;
     struct str correlation_id;
+    const struct str *projects;  // all it may see and touch; none: every project of its org
+    size_t project_count;
 };
+
+// Whether the caller may see a job of this project. A limited one sees none without a project.
+bool caller_sees(const struct caller *caller, struct str project_id);
+
+// Gives a job without a project the only one its caller has. What is wrong with the project that a
+// limited caller names, or NULL.
+const char *caller_project(const struct caller *caller, struct str *project_id);
 
 #define DEFAULT_ORG S("00000000-0000-7000-8000-000000000000")
 #define DEADLETTER_QUEUE S("q:deadletter")

@@ -1,0 +1,71 @@
+// Who is asking: from `Authorization: Bearer KEY` to an org, a role and projects.
+//
+// What was verified is remembered for a few seconds, so that a request needs no query of its own.
+// Whatever is wrong with a key, the answer is 401 and never quotes it; an unknown id and a wrong
+// secret get the same answer after the same time. Used by all threads of the server.
+#pragma once
+
+#include "engine/api_key.h"
+
+// How long a key that another process revokes may still be taken, and how long a server without keys
+// may not notice the first one.
+#define IDENTITY_US_MAX SECONDS(10)
+#define IDENTITY_OPEN_US_MAX SECONDS(1)
+
+struct identities;
+
+struct identity_options {
+    const struct world *world;
+    int64_t rate;  // requests a second and key, twice as many at once; 0: no limit
+};
+
+CHECKED bool identities_open(struct identities **identities,
+                             const struct identity_options *options, struct pawl_error *err);
+void identities_close(struct identities *identities);  // NULL is fine
+
+struct identity {
+    struct str org_id;
+    enum role role;
+    const struct str *projects;  // none: all of its org
+    size_t project_count;
+    struct str key_id;           // empty: the store has no key, and everybody is admin
+    enum actor_type actor_type;
+    struct str actor_id;
+    bool note_use;               // once a minute and key: hand key_used to the store
+    int64_t retry_after_us;      // of a refusal with PAWL_TOO_MANY
+};
+
+enum identity_answer {
+    IDENTITY_FOUND,    // `identity` is filled
+    IDENTITY_REFUSED,  // `err` says why: PAWL_UNAUTHORIZED or PAWL_TOO_MANY
+    IDENTITY_UNKNOWN,  // nobody here remembers: identity_find asks the store
+};
+
+// What can be said without the store. `header` is the value of the one Authorization header, empty
+// when there is none. What is found lives in `arena`.
+enum identity_answer identity_look(struct identities *identities, struct arena *arena,
+                                   struct str header, struct identity *identity,
+                                   struct pawl_error *err);
+
+// The whole answer, from memory or from the store. PAWL_UNAUTHORIZED, PAWL_TOO_MANY, or what the
+// store says. What is found lives in the transaction's arena.
+CHECKED bool identity_find(struct identities *identities, struct tx *tx, struct str header,
+                           struct identity *identity, struct pawl_error *err);
+
+// Whether the store holds no key, so that every caller is admin of the default org.
+CHECKED bool identity_open(struct identities *identities, struct tx *tx, bool *open,
+                           struct pawl_error *err);
+
+// A key was made or revoked, or an org disabled, and it is on disk: forget what was known.
+void identities_forget(struct identities *identities);
+
+struct identity_figures {
+    uint64_t found;
+    uint64_t refused;  // 401
+    uint64_t limited;  // 429
+};
+struct identity_figures identities_figures(struct identities *identities);
+
+// The caller of an operation that this identity asks for.
+struct caller identity_caller(const struct identity *identity, struct str request_id,
+                              struct str correlation_id);
