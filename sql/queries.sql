@@ -128,7 +128,9 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
-         WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type
+         WHERE r.queue IN (coalesce(c.queue, j.queue),
+                           -(coalesce(c.queue, j.queue) << 31 | j.org))
+           AND r.type = j.type
            AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
        p.reason, p.due_at,
        e.id, e.attempt, e.status, e.attempts_used, e.retry_count, e.crash_count, e.leased_at,
@@ -252,11 +254,11 @@ DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
 -- name: ready_serial
 SELECT queue, type, rank, job, attempt FROM ready WHERE org = $1 AND serial_key = $2;
 
--- The queues that have something for a claim, critical first. A step through `ready` for each.
+-- The queues that have something for a claim. A step through `ready` for each.
 -- name: claim_queues
 -- scans: the queues that are not empty
 WITH RECURSIVE filled (queue) AS (
-  SELECT min(queue) FROM ready
+  SELECT min(queue) FROM ready WHERE queue > 0
   UNION ALL
   SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled
    WHERE filled.queue IS NOT NULL)
@@ -266,7 +268,7 @@ SELECT q.id FROM queues q
                 UNION
                 SELECT queue FROM executions
                  WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1)
- ORDER BY q.name <> 'q:critical', q.id;
+ ORDER BY q.id;
 
 -- name: ready_next_type
 SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
@@ -463,6 +465,9 @@ UPDATE executions SET finish_at = $3, finish_failures = $4, lease_expires_at = $
 SELECT id FROM executions
  WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1
    AND queue = $2 AND (type = $3 OR $3 = 0) AND (org = $4 OR $4 = 0)
+   AND NOT EXISTS (SELECT 1 FROM queue_pauses p
+                    WHERE p.queue = executions.queue AND p.org = executions.org
+                      AND p.resumed_at IS NULL)
  ORDER BY finish_at, id LIMIT $5;
 
 -- name: execution_finish_lease
@@ -601,3 +606,106 @@ SELECT l.seq, e.id, e.id_low, e.attempt, l.at, l.text
  WHERE l.job = $1 AND l.seq > $2
  ORDER BY l.seq
  LIMIT $3;
+
+-- ===== queues
+
+-- name: count_delta_insert
+INSERT INTO count_deltas (changes) VALUES ($1) RETURNING id;
+
+-- name: count_deltas
+-- scans: it has few rows: every 64th insert folds them into queue_counts
+SELECT changes FROM count_deltas;
+
+-- name: count_deltas_delete
+-- scans: as above
+DELETE FROM count_deltas;
+
+-- name: queue_count_add
+INSERT INTO queue_counts (org, queue, ready, delayed, blocked, held, backoff, running)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (org, queue) DO UPDATE SET ready = queue_counts.ready + excluded.ready,
+       delayed = queue_counts.delayed + excluded.delayed,
+       blocked = queue_counts.blocked + excluded.blocked,
+       held = queue_counts.held + excluded.held,
+       backoff = queue_counts.backoff + excluded.backoff,
+       running = queue_counts.running + excluded.running;
+
+-- name: queue_counts_of_org
+SELECT queue, ready, delayed, blocked, held, backoff, running FROM queue_counts WHERE org = $1;
+
+-- name: queue_page
+SELECT id, name, paused_at FROM queues WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: queue_pause
+UPDATE queues SET paused_at = $2 WHERE id = $1 AND paused_at IS NULL;
+
+-- name: queue_resume
+UPDATE queues SET paused_at = NULL WHERE id = $1 AND paused_at IS NOT NULL;
+
+-- name: share_pause
+INSERT INTO queue_pauses (queue, org, paused_at, paused_by) VALUES ($1, $2, $3, $4)
+ON CONFLICT (queue, org) DO UPDATE SET paused_at = excluded.paused_at,
+       paused_by = excluded.paused_by, resumed_at = NULL
+ WHERE queue_pauses.resumed_at IS NOT NULL;
+
+-- name: share_resume
+UPDATE queue_pauses SET resumed_at = $3 WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+
+-- Nothing of the share is on its shelf any more.
+-- name: share_resumed
+DELETE FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NOT NULL;
+
+-- name: share_paused
+SELECT paused_at FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+
+-- name: shares_of_org
+SELECT queue, paused_at, paused_by FROM queue_pauses WHERE org = $1 AND resumed_at IS NULL;
+
+-- Whether anybody paused a share of this queue.
+-- name: queue_has_pauses
+SELECT 1 FROM queue_pauses WHERE queue = $1 AND resumed_at IS NULL LIMIT 1;
+
+-- name: share_to_bring_back
+SELECT queue, org FROM queue_pauses WHERE resumed_at IS NOT NULL ORDER BY resumed_at LIMIT 1;
+
+-- name: shelf_put
+UPDATE ready SET queue = $5 WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+
+-- name: shelf_bring_back
+UPDATE ready SET queue = $2
+ WHERE queue = $1
+   AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
+
+-- The first of each type and rank, oldest first among all of them: a step through `ready` for each.
+-- name: queue_oldest_ready
+WITH RECURSIVE heads (type, rank, job, steps) AS (
+  SELECT r.type, r.rank, r.job, 0 FROM ready r
+   WHERE r.queue = $1 AND (r.type, r.rank, r.job) = (
+     SELECT f.type, f.rank, f.job FROM ready f WHERE f.queue = $1
+      ORDER BY f.type, f.rank, f.job LIMIT 1)
+  UNION ALL
+  SELECT n.type, n.rank, n.job, h.steps + 1 FROM heads h
+    JOIN ready n ON n.queue = $1 AND (n.type, n.rank, n.job) = (
+     SELECT f.type, f.rank, f.job FROM ready f
+      WHERE f.queue = $1 AND (f.type, f.rank, f.job) > (h.type, h.rank, 9223372036854775807)
+      ORDER BY f.type, f.rank, f.job LIMIT 1)
+   WHERE h.steps < $2)
+SELECT coalesce(min(job), 0) FROM heads;
+
+-- Of the first $3 in their order, the oldest of one org.
+-- name: share_oldest_ready
+SELECT coalesce(min(job), 0)
+  FROM (SELECT job, org FROM ready WHERE queue = $1 ORDER BY type, rank, job LIMIT $3) first_ones
+ WHERE org = $2;
+
+-- What is ready in the queues from $1 to $6, the next $7 after ($2, $3, $4, $5).
+-- name: purge_ready
+SELECT queue, type, rank, job, org FROM ready
+ WHERE queue BETWEEN $1 AND $6 AND (queue, type, rank, job) > ($2, $3, $4, $5)
+ ORDER BY queue, type, rank, job LIMIT $7;
+
+-- name: purge_parked
+SELECT p.job, p.org, coalesce(c.queue, j.queue) FROM parked p
+  JOIN jobs j ON j.id = p.job
+  LEFT JOIN changes c ON c.job = p.job
+ WHERE p.job > $1 AND p.job <= $2 ORDER BY p.job LIMIT $3;

@@ -46,6 +46,50 @@ UNION ALL
 SELECT 0, 'there is no generation'
  WHERE NOT EXISTS (SELECT 1 FROM idempotency_generations);
 
+-- name: verify_store_counts
+-- invariant: the numbers of jobs in the places of a queue are those of the records
+-- scans: what waits and what runs, once, in one snapshot
+WITH places (org, queue, place) AS (
+  SELECT org, CASE WHEN queue < 0 THEN -queue >> 31 ELSE queue END, 'ready' FROM ready
+  UNION ALL
+  SELECT p.org, coalesce(c.queue, j.queue), p.reason
+    FROM parked p
+    JOIN jobs j ON j.id = p.job
+    LEFT JOIN changes c ON c.job = p.job
+  UNION ALL
+  SELECT org, queue, 'running' FROM executions WHERE finished_at IS NULL),
+counted (org, queue, ready, delayed, blocked, held, backoff, running) AS (
+  SELECT org, queue, -ready, -delayed, -blocked, -held, -backoff, -running FROM queue_counts
+  UNION ALL
+  SELECT d.value ->> 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), -(d.value ->> 4), --sqlite
+         -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
+    FROM count_deltas c, json_each(c.changes) d --sqlite
+  --postgres: SELECT (d ->> 0)::bigint, (d ->> 1)::bigint, -(d ->> 2)::bigint, -(d ->> 3)::bigint, -(d ->> 4)::bigint, -(d ->> 5)::bigint, -(d ->> 6)::bigint, -(d ->> 7)::bigint FROM count_deltas c, jsonb_array_elements(c.changes::jsonb) d
+  UNION ALL
+  SELECT 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), -(d.value ->> 4), --sqlite
+         -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
+    FROM count_deltas c, json_each(c.changes) d --sqlite
+  --postgres: SELECT 0, (d ->> 1)::bigint, -(d ->> 2)::bigint, -(d ->> 3)::bigint, -(d ->> 4)::bigint, -(d ->> 5)::bigint, -(d ->> 6)::bigint, -(d ->> 7)::bigint FROM count_deltas c, jsonb_array_elements(c.changes::jsonb) d
+  UNION ALL
+  SELECT org, queue, count(*) FILTER (WHERE place = 'ready'),
+         count(*) FILTER (WHERE place = 'delayed'), count(*) FILTER (WHERE place = 'blocked'),
+         count(*) FILTER (WHERE place = 'held'), count(*) FILTER (WHERE place = 'backoff'),
+         count(*) FILTER (WHERE place = 'running')
+    FROM places GROUP BY org, queue
+  UNION ALL
+  SELECT 0, queue, count(*) FILTER (WHERE place = 'ready'),
+         count(*) FILTER (WHERE place = 'delayed'), count(*) FILTER (WHERE place = 'blocked'),
+         count(*) FILTER (WHERE place = 'held'), count(*) FILTER (WHERE place = 'backoff'),
+         count(*) FILTER (WHERE place = 'running')
+    FROM places GROUP BY queue)
+SELECT 0, 'org ' || org || ', queue ' || queue || ': ready, delayed, blocked, held, backoff, '
+          || 'running are off by ' || -sum(ready) || ', ' || -sum(delayed) || ', '
+          || -sum(blocked) || ', ' || -sum(held) || ', ' || -sum(backoff) || ', ' || -sum(running)
+  FROM counted
+ GROUP BY org, queue
+HAVING sum(ready) <> 0 OR sum(delayed) <> 0 OR sum(blocked) <> 0 OR sum(held) <> 0
+    OR sum(backoff) <> 0 OR sum(running) <> 0;
+
 -- ===== what belongs together
 
 -- name: verify_job_id
@@ -502,8 +546,18 @@ SELECT r.job, 'queue ' || r.queue || ', type ' || r.type || ', rank ' || r.rank
   LEFT JOIN changes c ON c.job = r.job
  WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
    AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
-   AND (r.queue <> coalesce(c.queue, j.queue) OR r.type <> j.type
-     OR r.rank <> -coalesce(c.priority, j.priority));
+   AND (r.queue NOT IN (coalesce(c.queue, j.queue), -(coalesce(c.queue, j.queue) << 31 | r.org))
+     OR r.type <> j.type OR r.rank <> -coalesce(c.priority, j.priority));
+
+-- name: verify_ready_shelf
+-- invariant: what is on a shelf belongs to a share of a queue that is, or was just now, paused
+SELECT r.job, 'shelf ' || r.queue
+  FROM ready r
+ WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
+   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
+   AND r.queue < 0
+   AND NOT EXISTS (SELECT 1 FROM queue_pauses s
+                    WHERE s.org = r.org AND -(s.queue << 31 | s.org) = r.queue);
 
 -- name: verify_ready_attempt
 -- invariant: a ready job knows how many executions it had

@@ -105,6 +105,7 @@ static size_t work_off(struct sequence *s, size_t manner)
         .worker = s->workers[3],
         .queues = queues,
         .queue_count = countof(queues),
+        .in_order = true,
         .limit = 5,
         .start = true,
     };

@@ -8,6 +8,7 @@
 #include "engine/job.h"
 #include "engine/place.h"
 #include "model/category.h"
+#include "store/counts.h"
 
 static bool stored_result(struct tx *tx, int64_t job, struct str *result, struct pawl_error *err)
 {
@@ -164,6 +165,7 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
         return false;
     e->finished_at = tx->now;
     e->end_reason = END_DONE;
+    tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
     assert(!execution_problem(e));
     return place_next_of_key(tx, e->org, e->serial_key, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);

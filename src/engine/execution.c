@@ -11,6 +11,7 @@
 #include "engine/outcome.h"
 #include "engine/place.h"
 #include "model/text_rule.h"
+#include "store/counts.h"
 
 struct lease lease_of(const struct execution *execution, const struct worker *worker)
 {
@@ -202,7 +203,10 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
                           TEXT_OR_NONE(str_of(error_class_name(error->class))),
                           TEXT_OR_NONE(e->error_message), TEXT_OR_NONE(e->error_detail)))
         return false;
-    return changed == 1 || fail(err, PAWL_STORE, "an execution changed under its own lock");
+    if (changed != 1)
+        return fail(err, PAWL_STORE, "an execution changed under its own lock");
+    tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
+    return true;
 }
 
 // RUNNING -> RETRYING, and on to QUEUED at once when the worker gave the job back.

@@ -55,7 +55,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
     struct claim claim = {
         .worker = r->worker,
         .every_queue = true,
-        .turn = b->turn,
+        .turns = &b->runner->turns,
         .job_types = registry->types,
         .job_type_count = registry->handler_count,
         .limit = limit,
@@ -150,7 +150,6 @@ static struct batch *begin(struct runner *r)
     *b = planned;
     b->arena = arena;
     b->runner = r;
-    b->turn = r->turn++;
     b->news = r->news;
     b->operation = (struct operation){ .run = claim_write,
                                        .answered = claim_answered,
