@@ -86,7 +86,7 @@ static bool is_noted(const struct observations *o, const struct observed_ready *
 void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue)
 {
     struct observations *o = tx->observed;
-    struct observed_ready ready = { org, type, queue };
+    struct observed_ready ready = { .org = org, .type = type, .queue = queue };
     tx->news = true;
     if (!o || o->ready_many || is_noted(o, &ready))
         return;
@@ -173,6 +173,12 @@ void observe_settle(struct tx *tx)
         event->org_id = text_of(tx, NAME_ORG, event->org, memos[NAME_ORG]);
         event->job_type = text_of(tx, NAME_JOB_TYPE, event->type, memos[NAME_JOB_TYPE]);
         event->queue_name = text_of(tx, NAME_QUEUE, event->queue, memos[NAME_QUEUE]);
+    }
+    for (size_t i = 0; o && i < o->ready_count; i++) {
+        struct observed_ready *ready = &o->ready[i];
+        ready->org_id = text_of(tx, NAME_ORG, ready->org, memos[NAME_ORG]);
+        ready->job_type = text_of(tx, NAME_JOB_TYPE, ready->type, memos[NAME_JOB_TYPE]);
+        ready->queue_name = text_of(tx, NAME_QUEUE, ready->queue, memos[NAME_QUEUE]);
     }
 }
 

@@ -35,6 +35,7 @@ struct observation {
 // Jobs that a claim may take now.
 struct observed_ready {
     int64_t org, type, queue;
+    struct str org_id, job_type, queue_name;
 };
 
 struct observed {
