@@ -14,6 +14,7 @@ struct ear {
     size_t count, calls;
     struct observed_ready ready[OBSERVED_READY_MAX];
     struct observed last;
+    struct str last_ready;  // the job type of its first kind of ready jobs
 };
 
 static void hear(void *self, const struct observed *told)
@@ -22,6 +23,8 @@ static void hear(void *self, const struct observed *told)
     ear->calls++;
     ear->last = *told;
     memcpy(ear->ready, told->ready, told->ready_count * sizeof *told->ready);
+    if (told->ready_count)
+        ear->last_ready = str_dup(test_arena(), told->ready[0].job_type);
     for (size_t i = 0; i < told->count; i++) {
         struct observation *kept = &ear->events[ear->count++ % countof(ear->events)];
         *kept = told->events[i];
@@ -44,8 +47,11 @@ static struct ear *listen_to(struct box *box)
     struct pawl_error err = {0};
     observers_add(&ear->observers, hear, ear);
     db_close(box->db);
-    MUST(db_open(&box->db, &(struct db_options){ .url = box->url, .world = &box->world.world, .fleeting = true, .observers = &ear->observers },
-                 &err));
+    struct db_options options = { .url = box->url,
+                                  .world = &box->world.world,
+                                  .fleeting = true,
+                                  .observers = &ear->observers };
+    MUST(db_open(&box->db, &options, &err));
     return ear;
 }
 
@@ -71,7 +77,9 @@ TEST_EACH_DB(OPS_13_a_life_is_told_event_by_event_with_names_and_times)
     struct contract contract = contract_in(box, "report.export", "q:exports");
     struct job job = must_add(box, &contract);
     HEARD(ear, EVENT_JOB_CREATED, EVENT_JOB_ENQUEUED);
-    struct claim claim = { .worker = worker_named("A"), .queues = &contract.queue, .queue_count = 1, .limit = 1, .start = true };
+    struct claim claim = { .worker = worker_named("A"), .limit = 1, .start = true };
+    claim.queues = &contract.queue;
+    claim.queue_count = 1;
     struct claimed *claimed;
     size_t count = 0;
     OK(execution_claim(tx, &claim, &claimed, &count, err));
@@ -174,6 +182,7 @@ TEST_EACH_DB(RUN_9_what_becomes_claimable_is_told_once_per_kind)
     EXPECT_INT(ear->ready[0].org, ear->events[0].org);
     EXPECT_INT(ear->ready[0].queue, ear->events[0].queue);
     EXPECT_INT(ear->ready[0].type, ear->events[0].type);
+    EXPECT(str_eq(ear->last_ready, S("b")));
     EXPECT(ear->ready[1].type != ear->ready[0].type);
 }
 

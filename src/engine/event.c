@@ -69,13 +69,13 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                       });
 }
 
-static bool append(struct tx *tx, struct subject subject, enum event event,
+static bool append(struct tx *tx, const struct subject *subject, enum event event,
                    const struct caller *by, struct str detail, struct pawl_error *err)
 {
     if (tx->observed)
-        observe(tx, &subject, event);
-    return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject.org), INT(subject.job),
-                     INT((int64_t)event), INT(subject.attempt), INT(tx->now),
+        observe(tx, subject, event);
+    return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject->org), INT(subject->job),
+                     INT((int64_t)event), INT(subject->attempt), INT(tx->now),
                      by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,
                      by ? TEXT(by->request_id) : NONE,
                      by ? TEXT_OR_NONE(by->correlation_id) : NONE, TEXT_OR_NONE(detail));
@@ -84,13 +84,13 @@ static bool append(struct tx *tx, struct subject subject, enum event event,
 bool event_append(struct tx *tx, struct subject subject, enum event event, struct str detail,
                   struct pawl_error *err)
 {
-    return append(tx, subject, event, tx->caller, detail, err);
+    return append(tx, &subject, event, tx->caller, detail, err);
 }
 
 bool event_append_by_creator(struct tx *tx, struct subject subject, enum event event,
                              struct pawl_error *err)
 {
-    return append(tx, subject, event, NULL, S(""), err);
+    return append(tx, &subject, event, NULL, S(""), err);
 }
 
 bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,

@@ -180,6 +180,12 @@ void observe_settle(struct tx *tx)
         event->job_type = text_of(tx, NAME_JOB_TYPE, event->type, memos[NAME_JOB_TYPE]);
         event->queue_name = text_of(tx, NAME_QUEUE, event->queue, memos[NAME_QUEUE]);
     }
+    for (size_t i = 0; o && i < o->ready_count; i++) {
+        struct observed_ready *ready = &o->ready[i];
+        ready->org_id = text_of(tx, NAME_ORG, ready->org, memos[NAME_ORG]);
+        ready->job_type = text_of(tx, NAME_JOB_TYPE, ready->type, memos[NAME_JOB_TYPE]);
+        ready->queue_name = text_of(tx, NAME_QUEUE, ready->queue, memos[NAME_QUEUE]);
+    }
 }
 
 static void tell(const struct observers *observers, const struct observed *observed)
