@@ -14,9 +14,11 @@
 
 enum { LANE_ROWS = 64, LANES_MAX = 4096 };
 
-// The ready jobs of one type in one queue, read a few at a time.
+// The ready jobs of one type in one queue, read a few at a time; of one project, if the caller is
+// limited to some.
 struct lane {
     int64_t queue, type;
+    struct str project;  // empty: whatever it is
     struct waiting *rows;
     size_t count, next;
     bool drained;  // the store has no more than these
@@ -33,21 +35,31 @@ static size_t room(const struct claiming *c)
     return c->claim->limit - c->claimed.count;
 }
 
+static bool lane_ask(struct tx *tx, const struct claiming *c, const struct lane *lane,
+                     size_t wanted, struct rows *rows, struct pawl_error *err)
+{
+    struct waiting last = { .rank = INT64_MIN };
+    if (lane->count)
+        last = lane->rows[lane->count - 1];
+    if (lane->project.n)
+        return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
+                       INT(lane->queue), INT(lane->type), INT(last.rank), INT(last.job),
+                       INT((int64_t)wanted));
+    return sql_ask(tx, rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
+                   INT(last.job), INT(c->org), INT((int64_t)wanted));
+}
+
 static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane,
                       struct pawl_error *err)
 {
     size_t wanted = room(c) < LANE_ROWS ? room(c) : LANE_ROWS;
-    struct waiting last = { .rank = INT64_MIN };
-    if (lane->count)
-        last = lane->rows[lane->count - 1];
     SCOPED(rows) struct rows rows = {0};
+    if (!lane_ask(tx, c, lane, wanted, &rows, err))
+        return false;
     lane->rows = arena_new(tx->arena, struct waiting, wanted);
     if (!lane->rows)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     lane->count = lane->next = 0;
-    if (!sql_ask(tx, &rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
-                 INT(last.job), INT(c->org), INT((int64_t)wanted)))
-        return false;
     while (lane->count < wanted && rows_next(&rows)) {
         struct waiting *row = &lane->rows[lane->count++];
         row->queue = lane->queue;
@@ -62,51 +74,71 @@ static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane
     return rows_ok(&rows, err);
 }
 
-static bool lane_add(struct tx *tx, const struct claiming *c, struct list *lanes, int64_t queue,
-                     int64_t type, struct pawl_error *err)
+static bool lane_add(struct tx *tx, const struct claiming *c, struct list *lanes,
+                     const struct lane *wanted, struct pawl_error *err)
 {
     struct lane *lane = list_add(lanes);
     if (!lane)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    *lane = (struct lane){ .queue = queue, .type = type };
+    *lane = *wanted;
     return lane_fill(tx, c, lane, err);
 }
 
-static bool next_type(struct tx *tx, int64_t queue, int64_t *type, struct pawl_error *err)
+// The type after the lane's own that has something ready; 0: none.
+static bool next_type(struct tx *tx, const struct claiming *c, struct lane *lane,
+                      struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(queue), INT(*type))
-        && rows_number(&rows, type, err);
+    bool asked = lane->project.n
+        ? sql_ask(tx, &rows, Q_READY_NEXT_TYPE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
+                  INT(lane->queue), INT(lane->type))
+        : sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(lane->queue), INT(lane->type));
+    return asked && rows_number(&rows, &lane->type, err);
 }
 
-static bool has_lane(const struct list *lanes, int64_t type)
+static bool has_lane(const struct list *lanes, const struct lane *wanted)
 {
     const struct lane *all = lanes->items;
     for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].type == type)
+        if (all[i].type == wanted->type && str_eq(all[i].project, wanted->project))
             return true;
     return false;
 }
 
 // One lane per asked type that exists; without types, one per type that has something ready. A type
 // that is asked for twice has one lane: a second would offer the same jobs again.
-static bool lanes_open(struct tx *tx, const struct claiming *c, int64_t queue, struct list *lanes,
-                       struct pawl_error *err)
+static bool lanes_add(struct tx *tx, const struct claiming *c, struct lane lane,
+                      struct list *lanes, struct pawl_error *err)
 {
     for (size_t i = 0; i < c->claim->job_type_count; i++) {
-        int64_t type = 0;
-        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &type, err)
-            || (type && !has_lane(lanes, type) && !lane_add(tx, c, lanes, queue, type, err)))
+        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &lane.type, err)
+            || (lane.type && !has_lane(lanes, &lane) && !lane_add(tx, c, lanes, &lane, err)))
             return false;
     }
     if (c->claim->job_type_count)
         return true;
-    for (int64_t type = 0; lanes->count < LANES_MAX;) {
-        if (!next_type(tx, queue, &type, err))
+    while (lanes->count < LANES_MAX) {
+        if (!next_type(tx, c, &lane, err))
             return false;
-        if (type == 0)
+        if (lane.type == 0)
             return true;
-        if (!lane_add(tx, c, lanes, queue, type, err))
+        if (!lane_add(tx, c, lanes, &lane, err))
+            return false;
+    }
+    return true;
+}
+
+// A caller that is limited to projects has lanes of its own for each of them: what is ready for
+// others costs it nothing (OPS-18).
+static bool lanes_open(struct tx *tx, const struct claiming *c, int64_t queue, struct list *lanes,
+                       struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    if (!caller || caller->project_count == 0)
+        return lanes_add(tx, c, (struct lane){ .queue = queue }, lanes, err);
+    for (size_t i = 0; i < caller->project_count; i++) {
+        struct lane lane = { .queue = queue, .project = caller->projects[i] };
+        if (!lanes_add(tx, c, lane, lanes, err))
             return false;
     }
     return true;
@@ -294,7 +326,7 @@ static bool finish_keys(struct tx *tx, struct claiming *c, int64_t queue, int64_
 {
     SCOPED(rows) struct rows rows = {0};
     return sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(queue), INT(type),
-                   INT(c->org), INT((int64_t)room(c)))
+                   INT(c->org), INT((int64_t)room(c)), caller_projects(tx))
         && rows_keys(&rows, keys, err);
 }
 
