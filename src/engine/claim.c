@@ -18,9 +18,11 @@ enum { LANE_ROWS = 64,
        LANES_MAX = 4096,
        SHELVED_MAX = 500 };  // jobs put on shelves by one claim
 
-// The ready jobs of one type in one queue, read a few at a time.
+// The ready jobs of one type in one queue, read a few at a time; of one project, if the caller is
+// limited to some.
 struct lane {
     int64_t queue, type;
+    struct str project;  // empty: whatever it is
     struct waiting *rows;
     size_t count, next;
     bool drained;     // the store has no more than these
@@ -52,22 +54,32 @@ static size_t room(const struct claiming *c)
     return c->claim->limit - c->claimed.count;
 }
 
+static bool lane_ask(struct tx *tx, const struct claiming *c, const struct lane *lane,
+                     size_t wanted, struct rows *rows, struct pawl_error *err)
+{
+    struct waiting last = { .rank = INT64_MIN };
+    if (lane->count)
+        last = lane->rows[lane->count - 1];
+    if (lane->project.n)
+        return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
+                       INT(lane->queue), INT(lane->type), INT(last.rank), INT(last.job),
+                       INT((int64_t)wanted));
+    return sql_ask(tx, rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
+                   INT(last.job), INT(c->org), INT((int64_t)wanted));
+}
+
 // Not more than there is room for, unless some of them may have to be put aside.
 static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane,
                       struct pawl_error *err)
 {
     size_t wanted = lane->has_pauses || room(c) > LANE_ROWS ? LANE_ROWS : room(c);
-    struct waiting last = { .rank = INT64_MIN };
-    if (lane->count)
-        last = lane->rows[lane->count - 1];
     SCOPED(rows) struct rows rows = {0};
+    if (!lane_ask(tx, c, lane, wanted, &rows, err))
+        return false;
     lane->rows = arena_new(tx->arena, struct waiting, wanted);
     if (!lane->rows)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     lane->count = lane->next = 0;
-    if (!sql_ask(tx, &rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
-                 INT(last.job), INT(c->org), INT((int64_t)wanted)))
-        return false;
     while (lane->count < wanted && rows_next(&rows)) {
         struct waiting *row = &lane->rows[lane->count++];
         row->queue = lane->queue;
@@ -82,55 +94,76 @@ static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane
     return rows_ok(&rows, err);
 }
 
-static bool lane_add(struct tx *tx, const struct claiming *c, struct source *source, int64_t type,
-                     struct pawl_error *err)
+static bool lane_add(struct tx *tx, const struct claiming *c, struct source *source,
+                     const struct lane *wanted, struct pawl_error *err)
 {
     struct lane *lane = list_add(&source->lanes);
     if (!lane)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    *lane = (struct lane){ .queue = source->queue, .type = type,
-                           .has_pauses = source->has_pauses };
+    *lane = *wanted;
     return lane_fill(tx, c, lane, err);
 }
 
-static bool next_type(struct tx *tx, int64_t queue, int64_t *type, struct pawl_error *err)
+// The type after the lane's own that has something ready; 0: none.
+static bool next_type(struct tx *tx, const struct claiming *c, struct lane *lane,
+                      struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(queue), INT(*type))
-        && rows_number(&rows, type, err);
+    bool asked = lane->project.n
+        ? sql_ask(tx, &rows, Q_READY_NEXT_TYPE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
+                  INT(lane->queue), INT(lane->type))
+        : sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(lane->queue), INT(lane->type));
+    return asked && rows_number(&rows, &lane->type, err);
 }
 
-static bool has_lane(const struct list *lanes, int64_t type)
+static bool has_lane(const struct list *lanes, const struct lane *wanted)
 {
     const struct lane *all = lanes->items;
     for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].type == type)
+        if (all[i].type == wanted->type && str_eq(all[i].project, wanted->project))
             return true;
     return false;
 }
 
 // One lane per asked type that exists; without types, one per type that has something ready. A type
 // that is asked for twice has one lane: a second would offer the same jobs again.
-static bool lanes_open(struct tx *tx, const struct claiming *c, struct source *source,
-                       struct pawl_error *err)
+static bool lanes_add(struct tx *tx, const struct claiming *c, struct source *source,
+                      struct str project, struct pawl_error *err)
 {
-    source->lanes = list_of(tx->arena, sizeof(struct lane));
+    struct list *lanes = &source->lanes;
+    struct lane lane = { .queue = source->queue,
+                         .project = project,
+                         .has_pauses = source->has_pauses };
     for (size_t i = 0; i < c->claim->job_type_count; i++) {
-        int64_t type = 0;
-        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &type, err)
-            || (type && !has_lane(&source->lanes, type) && !lane_add(tx, c, source, type, err)))
+        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &lane.type, err)
+            || (lane.type && !has_lane(lanes, &lane) && !lane_add(tx, c, source, &lane, err)))
             return false;
     }
     if (c->claim->job_type_count)
         return true;
-    for (int64_t type = 0; source->lanes.count < LANES_MAX;) {
-        if (!next_type(tx, source->queue, &type, err))
+    while (lanes->count < LANES_MAX) {
+        if (!next_type(tx, c, &lane, err))
             return false;
-        if (type == 0)
+        if (lane.type == 0)
             return true;
-        if (!lane_add(tx, c, source, type, err))
+        if (!lane_add(tx, c, source, &lane, err))
             return false;
     }
+    return true;
+}
+
+// A caller that is limited to projects has lanes of its own for each of them: what is ready for
+// others costs it nothing (OPS-18).
+static bool lanes_open(struct tx *tx, const struct claiming *c, struct source *source,
+                       struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    source->lanes = list_of(tx->arena, sizeof(struct lane));
+    if (!caller || caller->project_count == 0)
+        return lanes_add(tx, c, source, S(""), err);
+    for (size_t i = 0; i < caller->project_count; i++)
+        if (!lanes_add(tx, c, source, caller->projects[i], err))
+            return false;
     return true;
 }
 
@@ -353,7 +386,7 @@ static bool finishes_add(struct tx *tx, struct claiming *c, struct source *sourc
 {
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(source->queue),
-                 INT(type), INT(c->org), INT((int64_t)room(c))))
+                 INT(type), INT(c->org), INT((int64_t)room(c)), caller_projects(tx)))
         return false;
     while (rows_next(&rows)) {
         int64_t *key = list_add(&source->finishes);

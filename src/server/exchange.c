@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "model/json_field.h"
 #include "model/text_rule.h"
-#include "server/server.h"
+#include "server/route.h"
 
 static void answer_none(struct exchange *x)
 {

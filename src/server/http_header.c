@@ -1,6 +1,7 @@
 // One row per header we look at.
 #include "server/http_header.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "server/route.h"

@@ -1,4 +1,5 @@
 // Routes that change jobs: submit, cancel, retry, change; one by its id, or many by a filter.
+#include "base/list.h"
 #include "server/job_view.h"
 #include "server/server.h"
 

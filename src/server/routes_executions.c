@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/execution.h"
-#include "engine/step.h"
+#include "model/json_field.h"
 #include "server/job_view.h"
 #include "server/server.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/api_key.h"
-#include "model/json_field.h"
 #include "server/job_view.h"
 #include "server/server.h"
 
@@ -20,30 +19,6 @@ struct keying {
     char text[KEY_TEXT_BYTES_MAX + 1];
     struct key_list list;
 };
-
-static json_t *texts_json(const struct str *texts, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_stringn(texts[i].s, texts[i].n));
-    return list;
-}
-
-static json_t *key_json(struct arena *arena, const struct key *key)
-{
-    const struct json_field fields[] = {
-        { "key_id", json_text_or_null(key->key_id) },
-        { "org_id", json_text_or_null(key->org_id) },
-        { "role", json_string(role_name(key->role)) },
-        { "name", json_text_or_null(key->name) },
-        { "projects", texts_json(key->projects, key->project_count) },
-        { "created_at", json_time_or_null(arena, key->created_at) },
-        { "expires_at", json_time_or_null(arena, key->expires_at) },
-        { "revoked_at", json_time_or_null(arena, key->revoked_at) },
-        { "last_used_at", json_time_or_null(arena, key->last_used_at) },
-    };
-    return json_object_of(fields, countof(fields));
-}
 
 // ----- create
 
