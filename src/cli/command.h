@@ -41,6 +41,10 @@ enum option {
     OPTION_ORGS,
     OPTION_TYPES,
     OPTION_THREADS,
+    OPTION_CONFIG,
+    OPTION_LISTEN,
+    OPTION_ONLY,
+    OPTION_EXCLUSIVE,
     OPTIONS
 };
 
@@ -112,6 +116,7 @@ CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

@@ -130,6 +130,21 @@ static const struct command commands[] = {
              { OPTION_STORE, "a store to measure on; else a temporary one" },
              { OPTION_FORCE, "also on a store that holds jobs" },
              JSON, HELP) },
+    { "serve", "", 0, 0, "the server: HTTP API, and a runner for the commands of pawl.yaml",
+      .details =
+          "Without --config it works on sqlite:pawl.db and 127.0.0.1:7319, and every caller on\n"
+          "this machine is admin until the first key is made (pawl key create).\n"
+          "SIGTERM ends it gracefully: what runs may end, what has not begun is given back.\n"
+          "SIGHUP reads the configuration again; a bad one is refused and the old one kept.\n"
+          "--only splits it into two services on one store: the API never runs a job, and a\n"
+          "worker answers no requests (with --listen only health and metrics).\n",
+      .example = "pawl serve --config pawl.yaml",
+      .act = command_serve,
+      OFFERS({ OPTION_CONFIG, "the configuration; see docs/configuration.md" },
+             { OPTION_LISTEN, "where; else as configured, else 127.0.0.1:7319" },
+             { OPTION_ONLY, "api or worker" },
+             { OPTION_EXCLUSIVE, "at most one process of this kind works on the store" },
+             STORE, HELP) },
     { "config", "check FILE | keys", 1, 2, "check a configuration, or list its keys",
       .details =
           "`check` reads the file as the server does and prints that it is fine, or every problem\n"

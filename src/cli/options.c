@@ -46,6 +46,10 @@ static const struct option_row rows[] = {
     [OPTION_ORGS]           = { "orgs", "N", NUMBER },
     [OPTION_TYPES]          = { "types", "N", NUMBER },
     [OPTION_THREADS]        = { "threads", "N", NUMBER },
+    [OPTION_CONFIG]         = { "config", "FILE", NULL, NULL },
+    [OPTION_LISTEN]         = { "listen", "HOST:PORT", NULL, NULL },
+    [OPTION_ONLY]           = { "only", "PART", "api or worker", value_is_part },
+    [OPTION_EXCLUSIVE]      = { "exclusive", NULL, NULL, NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

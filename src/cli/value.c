@@ -57,6 +57,11 @@ bool value_is_number(struct str text)
     return str_int(text, &ignored);
 }
 
+bool value_is_part(struct str text)
+{
+    return str_eq(text, S("api")) || str_eq(text, S("worker"));
+}
+
 bool value_is_mode(struct str text)
 {
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,15 @@
 enum { HEADER_BYTES_MAX = 16 << 10,
        SURPLUS_MAX = 64 };  // connections past the limit that are still told so
 
+#define ANSWER_US_MAX SECONDS(10)
+
 struct http {
     struct server *server;
     struct MHD_Daemon *daemon;
     struct listener listener;
     struct guard *guard;
+
+    _Atomic size_t active;  // requests that have begun and are not answered
 };
 
 // What the protocol side knows of a request. The exchange comes first: one is the other.
@@ -283,6 +288,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     if (!r)
         return MHD_NO;
     *context = r;
+    http->active++;
     r->connection = connection;
     r->link = link_of(connection);
     r->x.server = http->server;
@@ -369,7 +375,6 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
                       enum MHD_RequestTerminationCode how)
 {
     struct request *r = *context;
-    (void)self;
     (void)connection;
     if (!r)
         return;
@@ -383,6 +388,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     exchange_end(x);
     free(r);
     *context = NULL;
+    ((struct http *)self)->active--;
 }
 
 // ----- connections
@@ -490,14 +496,25 @@ struct str http_address(const struct http *http)
     return str_of(http->listener.address);
 }
 
-// Stopping the daemon answers nobody: whoever waits must have been resumed before.
+// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off.
+static void wait_for_answers(struct http *http)
+{
+    const struct world *world = http->server->pawl->world;
+    int64_t end = world_end_of(world, ANSWER_US_MAX);
+    while (atomic_load(&http->active) > 0 && world_monotonic(world) < end)
+        world_sleep(world, MILLISECONDS(5));
+}
+
 void http_close(struct http *http)
 {
     if (!http)
         return;
-    if (http->daemon)
+    if (http->daemon) {
+        MHD_quiesce_daemon(http->daemon);
+        close(http->listener.fd);
+        wait_for_answers(http);
         MHD_stop_daemon(http->daemon);
-    else if (http->listener.fd >= 0)
+    } else if (http->listener.fd >= 0)
         close(http->listener.fd);
     guard_close(http->guard);
     free(http);

@@ -131,6 +131,16 @@ static bool open_store(struct server *s, struct pawl_error *err)
     return pawl_open(&s->pawl, &options, err);
 }
 
+// execve asks for texts it may change and does not.
+static char *const *arguments(const char *const *texts)
+{
+    union {
+        const char *const *ours;
+        char *const *theirs;
+    } same = { .ours = texts };
+    return same.theirs;
+}
+
 // The API never runs jobs: it has no handlers (SLOT-1). Its runner only keeps time.
 static bool start_runner(struct server *s, struct pawl_error *err)
 {
@@ -143,10 +153,10 @@ static bool start_runner(struct server *s, struct pawl_error *err)
             continue;
         s->commands[i] = (struct command_type){
             .job_type = str_cstr(&s->arena, type->type.name),
-            .run = type->run,
-            .commit = type->commit,
+            .run = arguments(type->run),
+            .commit = arguments(type->commit),
             .directory = type->directory,
-            .environment = type->environment,
+            .environment = arguments(type->environment),
             .timeout_us = type->type.timeout_us,
             .grace_us = type->grace_us,
             .result_bytes_max = (size_t)config->limits.result_bytes,

@@ -1,0 +1,155 @@
+// pawl serve: starts the server, then waits for signals. They are blocked in every thread and taken
+// by this one, so that nothing is ever done inside a signal handler.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "server/config.h"
+#include "server/log.h"
+#include "server/notify.h"
+#include "server/server.h"
+
+static void signals_of(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+}
+
+// ----- configuration
+
+// What the command line says goes before the file.
+static bool apply_options(struct cli *cli, struct arena *arena, struct config *config,
+                          struct pawl_error *err)
+{
+    const char *store = getenv("PAWL_STORE");
+    if (cli->given[OPTION_STORE])
+        config->store = cli->value[OPTION_STORE];
+    else if (store && *store && config->path.n == 0)
+        config->store = str_of(store);
+    if (cli->given[OPTION_EXCLUSIVE])
+        config->instance = S("exclusive");
+    return !cli->given[OPTION_LISTEN]
+        || listen_parse(arena, cli->value[OPTION_LISTEN], &config->listen)
+        || usage(cli, err, "--listen must be HOST:PORT, such as 127.0.0.1:7319");
+}
+
+static bool load(struct cli *cli, struct arena *arena, struct config *config,
+                 struct yaml_faults *faults, struct pawl_error *err)
+{
+    *faults = (struct yaml_faults){0};
+    if (!cli->given[OPTION_CONFIG])
+        *config = config_default(arena);
+    else if (!config_load(arena, str_cstr(arena, cli->value[OPTION_CONFIG]), config, faults, err))
+        return false;
+    return apply_options(cli, arena, config, err);
+}
+
+static void print_faults(struct cli *cli, const struct yaml_faults *faults)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        fprintf(stderr, "%.*s\n",
+                STR(safe(&cli->arena, yaml_fault_text(&cli->arena, faults, i))));
+}
+
+// Earlier configurations live on: requests under way may still use them. Reloads are rare.
+static void reload(struct cli *cli, struct server *server, struct server_log *log)
+{
+    struct config *config = arena_new(&cli->arena, struct config, 1);
+    struct yaml_faults *faults = arena_new(&cli->arena, struct yaml_faults, 1);
+    struct pawl_error err = {0};
+    if (!config || !faults)
+        return;
+    if (load(cli, &cli->arena, config, faults, &err) && server_reload(server, config, &err)) {
+        log_say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
+        return;
+    }
+    print_faults(cli, faults);
+    log_say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
+}
+
+// ----- the server
+
+static void greet(struct cli *cli, struct server *server)
+{
+    struct str address = server_address(server);
+    const struct config *config = atomic_load(&server->config);
+    const char *scheme = config->tls.certificate.n ? "https" : "http";
+    if (address.n == 0) {
+        printf("pawl %s works on %.*s\n", PAWL_VERSION, STR(safe(&cli->arena, config->store)));
+    } else {
+        printf("pawl %s on %s://%.*s, store %.*s\n\n", PAWL_VERSION, scheme, STR(address),
+               STR(safe(&cli->arena, config->store)));
+        puts("Try:");
+        printf("  curl -s %s://%.*s/readyz\n", scheme, STR(address));
+    }
+    fflush(stdout);
+}
+
+// True: go on. A second SIGTERM or SIGINT ends it at once.
+static bool obey(struct cli *cli, struct server *server, struct server_log *log, int signal_number)
+{
+    if (signal_number != SIGHUP)
+        return false;
+    notify(S("RELOADING=1"));
+    reload(cli, server, log);
+    notify(S("READY=1"));
+    return true;
+}
+
+static void wait_for_the_end(struct cli *cli, struct server *server, struct server_log *log)
+{
+    sigset_t set;
+    int signal_number = 0;
+    signals_of(&set);
+    do {
+        while (sigwait(&set, &signal_number) != 0) {}
+    } while (obey(cli, server, log, signal_number));
+}
+
+static enum server_part part_of(const struct cli *cli)
+{
+    if (!cli->given[OPTION_ONLY])
+        return SERVER_ALL;
+    return str_eq(cli->value[OPTION_ONLY], S("api")) ? SERVER_API : SERVER_WORKER;
+}
+
+bool command_serve(struct cli *cli, struct pawl_error *err)
+{
+    struct config config;
+    struct yaml_faults faults;
+    struct server *server = NULL;
+    struct server_log *log = NULL;
+    sigset_t set;
+    signals_of(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (!load(cli, &cli->arena, &config, &faults, err)) {
+        print_faults(cli, &faults);
+        return false;
+    }
+    struct server_options options = {
+        .config = &config,
+        .only = part_of(cli),
+        .listens = cli->given[OPTION_LISTEN],
+    };
+    if (!log_open(&log, &config.log, err))
+        return false;
+    options.log = log;
+    bool opened = server_open(&server, &options, err);
+    if (opened) {
+        greet(cli, server);
+        notify(S("READY=1"));
+        wait_for_the_end(cli, server, log);
+        notify(S("STOPPING=1"));
+        log_say(log, LOG_LEVEL_INFO, "SERVER_STOPPING", "no new work is taken");
+        server_close(server, config.limits.grace_us);
+    }
+    log_close(log);
+    return opened;
+}
