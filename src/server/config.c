@@ -110,11 +110,11 @@ static void read_log_file(const struct reading *r, const struct config_row *row,
     *(struct str *)to = stream ? node->text : str_of(path_from(r, node->text));
 }
 
-static const struct config_kind kind_store = { "`sqlite:PATH`", read_store, show_str };
-static const struct config_kind kind_listen = { "`HOST:PORT`", read_listen, show_listen };
-static const struct config_kind kind_word = { "word", read_word, show_str };
-static const struct config_kind kind_file = { "file", read_file, show_str };
-static const struct config_kind kind_log_file = { "`stderr` or file", read_log_file, show_str };
+static const struct config_kind kind_store = { "`sqlite:PATH`", read_store, show_str, NULL };
+static const struct config_kind kind_listen = { "`HOST:PORT`", read_listen, show_listen, NULL };
+static const struct config_kind kind_word = { "word", read_word, show_str, NULL };
+static const struct config_kind kind_file = { "file", read_file, show_str, NULL };
+static const struct config_kind kind_log_file = { "`stderr` or file", read_log_file, show_str, NULL };
 
 // ----- the tables
 

@@ -123,7 +123,7 @@ static json_t *show_command(struct arena *arena, const struct config_row *row, c
     return list;
 }
 
-const struct config_kind kind_command = { "list of words", read_command, show_command };
+const struct config_kind kind_command = { "list of words", read_command, show_command, NULL };
 
 // ----- environment
 
@@ -259,5 +259,4 @@ static json_t *show_environment(struct arena *arena, const struct config_row *ro
     return list;
 }
 
-const struct config_kind kind_environment = { "map of variables", read_environment,
-                                              show_environment };
+const struct config_kind kind_environment = { "map of variables", read_environment, show_environment, NULL };

@@ -27,7 +27,7 @@ static void read_like(const struct reading *r, const struct config_row *row,
         wrong(r, node, "must be %s", want);
 }
 
-static const struct config_kind kind_like = { "policy", read_like, NULL };
+static const struct config_kind kind_like = { "policy", read_like, NULL, NULL };
 
 // clang-format off
 static const struct config_row rows[] = {
@@ -220,4 +220,4 @@ static json_t *show_policies(struct arena *arena, const struct config_row *row, 
     return object;
 }
 
-const struct config_kind kind_policies = { "section", read_policies, show_policies };
+const struct config_kind kind_policies = { "section", read_policies, show_policies, NULL };

@@ -96,4 +96,4 @@ static json_t *show_queues(struct arena *arena, const struct config_row *row, co
     return object;
 }
 
-const struct config_kind kind_queues = { "section", read_queues, show_queues };
+const struct config_kind kind_queues = { "section", read_queues, show_queues, NULL };

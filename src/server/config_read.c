@@ -114,9 +114,9 @@ static void read_queue(const struct reading *r, const struct config_row *row,
         read_name(r, row, node, to);
 }
 
-const struct config_kind kind_text = { "text", read_text, show_text };
-const struct config_kind kind_name = { "name", read_name, show_text };
-const struct config_kind kind_queue = { "queue", read_queue, show_text };
+const struct config_kind kind_text = { "text", read_text, show_text, NULL };
+const struct config_kind kind_name = { "name", read_name, show_text, NULL };
+const struct config_kind kind_queue = { "queue", read_queue, show_text, NULL };
 
 // ----- words
 
@@ -175,10 +175,15 @@ static json_t *show_choice(struct arena *arena, const struct config_row *row, co
     return json_string(row->words[two ? *(const bool *)from : *(const unsigned *)from]);
 }
 
-const struct config_kind kind_switch = { "true or false", read_switch, show_switch };
-const struct config_kind kind_choice = { "word", read_choice, show_choice };
+const struct config_kind kind_switch = { "true or false", read_switch, show_switch, NULL };
+const struct config_kind kind_choice = { "word", read_choice, show_choice, NULL };
 
 // ----- numbers
+
+static struct str number_text(struct arena *arena, int64_t number)
+{
+    return str_format(arena, "%lld", (long long)number);
+}
 
 static bool in_bounds(const struct config_row *row, int64_t number)
 {
@@ -277,9 +282,10 @@ static json_t *show_size(struct arena *arena, const struct config_row *row, cons
     return json_string(size_text(arena, *(const int64_t *)from).s);
 }
 
-const struct config_kind kind_number = { "number", read_number, show_number };
-const struct config_kind kind_duration = { "duration", read_duration, show_duration };
-const struct config_kind kind_size = { "size", read_size, show_size };
+const struct config_kind kind_number = { "number", read_number, show_number, number_text };
+const struct config_kind kind_duration = { "duration", read_duration, show_duration,
+                                           duration_text };
+const struct config_kind kind_size = { "size", read_size, show_size, size_text };
 
 // ----- sections
 
@@ -302,8 +308,8 @@ static void read_later(const struct reading *r, const struct config_row *row,
     wrong_key(r, node, "is not supported by this version");
 }
 
-const struct config_kind kind_section = { "section", read_section, show_section };
-const struct config_kind kind_later = { "not supported yet", read_later, NULL };
+const struct config_kind kind_section = { "section", read_section, show_section, NULL };
+const struct config_kind kind_later = { "not supported yet", read_later, NULL, NULL };
 
 // ----- tables
 
@@ -373,7 +379,12 @@ json_t *table_show(struct arena *arena, const struct config_table *table, const 
 
 static struct str form(const struct config_row *row, struct arena *arena)
 {
-    return row->words ? listed(arena, row->words) : str_of(row->kind->form);
+    if (row->words)
+        return listed(arena, row->words);
+    if (!row->kind->bound)
+        return str_of(row->kind->form);
+    struct str min = row->kind->bound(arena, row->min), max = row->kind->bound(arena, row->max);
+    return str_format(arena, "%s from %.*s to %.*s", row->kind->form, STR(min), STR(max));
 }
 
 void table_describe(const struct config_table *table, struct buf *page)

@@ -22,6 +22,7 @@ struct config_kind {
     void (*read)(const struct reading *r, const struct config_row *row,
                  const struct yaml_node *node, void *to);
     json_t *(*show)(struct arena *arena, const struct config_row *row, const void *from);
+    struct str (*bound)(struct arena *arena, int64_t bound);  // NULL: it has none
 };
 
 struct config_table;

@@ -124,10 +124,10 @@ static json_t *show_key(struct arena *arena, const struct config_row *row, const
     return list;
 }
 
-static const struct config_kind kind_category = { "category", read_category, NULL };
-static const struct config_kind kind_policy = { "policy", read_policy, NULL };
-static const struct config_kind kind_directory = { "directory", read_directory, show_directory };
-static const struct config_kind kind_key = { "`content` or list of fields", read_key, show_key };
+static const struct config_kind kind_category = { "category", read_category, NULL, NULL };
+static const struct config_kind kind_policy = { "policy", read_policy, NULL, NULL };
+static const struct config_kind kind_directory = { "directory", read_directory, show_directory, NULL };
+static const struct config_kind kind_key = { "`content` or list of fields", read_key, show_key, NULL };
 
 // ----- the table
 
@@ -262,6 +262,7 @@ static void read_type(const struct reading *r, const struct yaml_node *node,
                       struct config_type *type)
 {
     struct draft draft = { .type.type.name = node->key };
+    table_defaults(r, &type_table, &draft);
     if (node->key.n > NAME_BYTES_MAX || !text_is_type(node->key))
         wrong_key(r, node, "a type must be called by 1 to 128 of A-Z a-z 0-9 . _ : - that start "
                            "with a letter or digit");
@@ -324,4 +325,4 @@ static json_t *show_types(struct arena *arena, const struct config_row *row, con
     return object;
 }
 
-const struct config_kind kind_types = { "section", read_types, show_types };
+const struct config_kind kind_types = { "section", read_types, show_types, NULL };
