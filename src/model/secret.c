@@ -33,7 +33,7 @@ static const struct shape {
 };
 // clang-format on
 
-static bool name_tells(const char *key)
+bool secret_named(const char *key)
 {
     for (size_t i = 0; i < countof(secret_names); i++)
         if (json_key_like(key, secret_names[i]))
@@ -41,23 +41,36 @@ static bool name_tells(const char *key)
     return false;
 }
 
-static bool shape_follows(const struct shape *shape, const char *s)
+// How long what follows the mark is; 0 when it is not of the shape.
+static size_t shape_bytes(const struct shape *shape, const char *begin)
 {
+    const char *s = begin;
     for (size_t i = 0; i < countof(shape->part_bytes_min) && shape->part_bytes_min[i]; i++) {
         if (i > 0 && *s++ != '_')
-            return false;
+            return 0;
         size_t n = strspn(s, shape->letters);
         if (n < shape->part_bytes_min[i])
-            return false;
+            return 0;
         s += n;
     }
-    return true;
+    return (size_t)(s - begin);
 }
 
 // A mark in the middle of a word is no mark.
 static bool word_starts(const char *text, const char *s)
 {
     return s == text || strchr(WORD, s[-1]) == NULL;
+}
+
+size_t secret_bytes(const char *text, const char *s)
+{
+    for (size_t i = 0; i < countof(shapes) && word_starts(text, s); i++) {
+        size_t mark = strlen(shapes[i].mark);
+        size_t rest = strncmp(s, shapes[i].mark, mark) == 0 ? shape_bytes(&shapes[i], s + mark) : 0;
+        if (rest > 0)
+            return mark + rest;
+    }
+    return 0;
 }
 
 static bool shape_tells(const char *text)
@@ -67,7 +80,7 @@ static bool shape_tells(const char *text)
         return true;
     for (size_t i = 0; i < countof(shapes); i++)
         for (const char *s = text; (s = strstr(s, shapes[i].mark)) != NULL; s++)
-            if (word_starts(text, s) && shape_follows(&shapes[i], s + strlen(shapes[i].mark)))
+            if (secret_bytes(text, s) > 0)
                 return true;
     return false;
 }
@@ -91,7 +104,7 @@ static struct str path_of(struct arena *arena, const struct place *place)
 
 static bool text_clean(const char *text, const struct place *place, struct problems *problems)
 {
-    if (text[0] == '\0' || !((place->key && name_tells(place->key)) || shape_tells(text)))
+    if (text[0] == '\0' || !((place->key && secret_named(place->key)) || shape_tells(text)))
         return true;
     problem_add(problems, path_of(problems->arena, place).s,
                 "looks like a secret, and a payload is stored and shown: "

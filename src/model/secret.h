@@ -9,3 +9,7 @@
 // Adds a problem under the path of every secret in `value`, which itself is called `path`:
 // `payload.smtp.password`. True when there was none. Never repeats the text.
 bool secret_none(const json_t *value, const char *path, struct problems *problems);
+
+// The two signs by themselves, for redact.h. The texts end in NUL.
+bool secret_named(const char *key);
+size_t secret_bytes(const char *text, const char *s);  // of one that begins at `s` in it; 0: none
