@@ -141,6 +141,8 @@ static struct batch *new_batch(struct runner *r)
 static struct batch *begin(struct runner *r)
 {
     struct batch planned = {0};
+    if (r->pawl->registry.handler_count == 0)
+        return NULL;  // a claim that names no types would take them all
     if (r->mode != RUNNER_WORKING || r->claiming || !r->maybe_more || plan(r, &planned) == 0)
         return NULL;
     struct batch *b = new_batch(r);

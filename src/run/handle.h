@@ -23,6 +23,7 @@ struct pawl {
     struct caller caller;         // in whose name; each request gets its own request_id
     struct journal journal;
     struct registry registry;
+    bool keeps_time;              // may start without handlers: sweeps, and claims nothing
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 

@@ -413,7 +413,8 @@ bool runner_start_threads(struct runner *r, struct pawl_error *err)
     r->has_threads = true;
     pthread_mutex_lock(&r->mutex);
     bool spawned = true;
-    for (int i = 0; i < r->pawl->options.workers && spawned; i++)
+    int workers = r->pawl->registry.handler_count ? r->pawl->options.workers : 0;
+    for (int i = 0; i < workers && spawned; i++)
         spawned = worker_spawn(r);
     pthread_mutex_unlock(&r->mutex);
     if (!spawned || pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)

@@ -238,7 +238,7 @@ static void read_all(const struct fields *fields, const json_t *object, const ch
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_iterable(object), name, value) {
+    json_object_foreach (json_iterable(object), name, value) {
         const struct field *field = find(fields, str_of(name));
         if (!field) {
             unknown(fields, prefix, name, problems);
@@ -291,7 +291,7 @@ bool fields_read_query(const struct fields *fields, struct str name, struct str 
 
 static void add_items(const struct field *field, json_t *schema)
 {
-    const char *type = field->kind == FIELD_TEXTS     ? "string"
+    const char *type = field->kind == FIELD_TEXTS   ? "string"
                        : field->kind == FIELD_OBJECTS ? "object"
                                                       : NULL;
     if (type)

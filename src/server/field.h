@@ -36,13 +36,18 @@ struct field {
 
 // The rows of a struct: `static const struct field rows[] = { FIELD(struct claim_request, max, ...`
 #define FIELD(type, member, field_kind, ...) \
-    { .name = #member, .kind = (field_kind), .offset = offsetof(type, member), __VA_ARGS__ }
+    {                                                                                        \
+        .name = #member, .kind = (field_kind), .offset = offsetof(type, member), __VA_ARGS__ \
+    }
 
 struct fields {
     const struct field *rows;
     size_t count;
 };
-#define FIELDS(array) { (array), countof(array) }
+#define FIELDS(array)           \
+    {                           \
+        (array), countof(array) \
+    }
 
 // Reads an object; each problem goes under its field with `prefix` before it, and a field without a
 // row is one (422). null is "not given". What is not given stays as it is in `into`.

@@ -24,7 +24,9 @@ struct job_query {
 };
 
 #define JOB_QUERY_FIELD(type, at, member, ...) \
-    { .name = #member, .offset = offsetof(type, at.member), __VA_ARGS__ }
+    {                                                                     \
+        .name = #member, .offset = offsetof(type, at.member), __VA_ARGS__ \
+    }
 #define JOB_QUERY_FIELDS(type, at, most)                                                        \
     JOB_QUERY_FIELD(type, at, state, .summary = "only jobs in this state"),                     \
         JOB_QUERY_FIELD(type, at, queue, .summary = "only jobs in this queue"),                 \

@@ -136,7 +136,7 @@ static bool logs_answer(struct exchange *x, struct pawl_error *err)
         .method = "GET", .path = "/v1/jobs/{id}/" #word, .permission = MAY_READ,                  \
         .kind = ROUTE_READ, .summary = text, .data_bytes = sizeof(struct history),                \
         .prepare = one_job_prepare, .act = word##_act, .answer = word##_answer,                   \
-        .schema = page, .statuses = { 200, 404, 422 },\
+        .schema = page, .statuses = { 200, 404, 422 },                             \
     }
 
 static const struct route rows[] = {
