@@ -83,7 +83,8 @@ static bool split(struct arena *arena, struct str text, struct key *key, struct 
     key->project_count = 0;
     while (text.n > 0 && key->project_count < KEY_PROJECTS_MAX)
         str_cut(text, ' ', &projects[key->project_count++], &text);
-    return text.n == 0 || fail(err, PAWL_DAMAGED, "key %.*s has too many projects", STR(key->key_id));
+    return text.n == 0 || fail(err, PAWL_DAMAGED, "key %.*s has too many projects",
+                               STR(key->key_id));
 }
 
 static bool key_read(struct tx *tx, struct rows *rows, struct key *key, struct pawl_error *err)

@@ -18,7 +18,7 @@ enum api_key_sizes {
     KEY_CHECK_BYTES = 6,
     KEY_DICE_BYTES = 40,  // random bytes that a key is made from
     KEY_TEXT_BYTES_MAX = 5 + KEY_ENV_BYTES_MAX + 1 + KEY_ID_BYTES + 1 + KEY_SECRET_BYTES + 1
-                       + KEY_CHECK_BYTES,
+        + KEY_CHECK_BYTES,
 };
 
 // Parts of a text that was parsed: they point into it.

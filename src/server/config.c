@@ -37,7 +37,8 @@ bool listen_parse(struct arena *arena, struct str text, struct config_listen *li
     struct str host, port;
     int64_t number = 0;
     bool brackets = str_starts(text, S("["));
-    if (brackets && (!str_cut((struct str){ text.s + 1, text.n - 1 }, ']', &host, &port) || !str_starts(port, S(":"))))
+    if (brackets && (!str_cut((struct str){ text.s + 1, text.n - 1 }, ']', &host, &port)
+                     || !str_starts(port, S(":"))))
         return false;
     if (brackets)
         port = (struct str){ port.s + 1, port.n - 1 };
@@ -65,8 +66,7 @@ static json_t *show_listen(struct arena *arena, const struct config_row *row, co
     const struct config_listen *listen = from;
     bool colons = listen->host.n && memchr(listen->host.s, ':', listen->host.n);
     return json_string(str_format(arena, "%s%.*s%s:%lld", colons ? "[" : "", STR(listen->host),
-                                  colons ? "]" : "", (long long)listen->port)
-                           .s);
+                                  colons ? "]" : "", (long long)listen->port).s);
 }
 
 static json_t *show_str(struct arena *arena, const struct config_row *row, const void *from)
@@ -118,7 +118,8 @@ static const struct config_kind kind_log_file = { "`stderr` or file", read_log_f
 
 // ----- the tables
 
-static const char *const levels[] = { [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info", [LOG_LEVEL_WARNING] = "warning", NULL };
+static const char *const levels[] = { [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info",
+                                      [LOG_LEVEL_WARNING] = "warning", NULL };
 static const char *const durabilities[] = { [DURABILITY_FULL] = "full", NULL };
 
 // clang-format off

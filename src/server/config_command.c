@@ -237,7 +237,8 @@ static void read_environment(const struct reading *r, const struct config_row *r
         const struct reading *at = SUB(r, node);
         struct str value = S("");
         if (!is_variable(node->key) || is_ours(node->key))
-            wrong_key(at, node, is_ours(node->key) ? "is set by Pawl itself" : "is no name of a variable");
+            wrong_key(at, node, is_ours(node->key) ? "is set by Pawl itself"
+                                                   : "is no name of a variable");
         else if (take_value(at, node, &value))
             list[count++] = str_format(r->arena, "%.*s=%.*s", STR(node->key), STR(value)).s;
     }

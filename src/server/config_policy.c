@@ -10,7 +10,8 @@
 enum { POLICIES_MAX = 200 };
 
 static const char *const backoffs[] = { "fixed", "exponential", NULL };
-static const char *const crashes[] = { [ON_CRASH_FAIL] = "fail", [ON_CRASH_RETRY] = "retry", NULL };
+static const char *const crashes[] = { [ON_CRASH_FAIL] = "fail", [ON_CRASH_RETRY] = "retry",
+                                       NULL };
 static const char *const timeouts[] = { [ON_TIMEOUT_TIMED_OUT] = "timed_out",
                                         [ON_TIMEOUT_RETRY] = "retry",
                                         [ON_TIMEOUT_FAIL] = "fail",

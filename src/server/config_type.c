@@ -302,10 +302,10 @@ static void read_types(const struct reading *r, const struct config_row *row,
 static json_t *show_type(struct arena *arena, const struct config_type *type)
 {
     const struct policy *policy = &type->type.policy;
-    struct draft draft = { .type = *type, .timeout_us = policy->timeout_us, .grace_us = type->grace_us, .queue = policy->queue };
+    struct draft draft = { .type = *type, .timeout_us = policy->timeout_us,
+                           .grace_us = type->grace_us, .queue = policy->queue };
     draft.bucket_us = type->type.key.kind != RECIPE_NOTIFICATION ? 0
-                    : type->type.key.bucket_us                   ? type->type.key.bucket_us
-                                                                 : BUCKET_US_DEFAULT;
+                    : type->type.key.bucket_us ? type->type.key.bucket_us : BUCKET_US_DEFAULT;
     json_t *object = table_show(arena, &type_table, &draft);
     json_object_set_new(object, "category", json_stringn(policy->category.s, policy->category.n));
     json_object_set_new(object, "policy", json_stringn(policy->name.s, policy->name.n));
