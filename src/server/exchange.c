@@ -127,6 +127,7 @@ json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
 
 bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
 {
+    static const char digits[] = "0123456789abcdef";
     struct str hex, mark;
     uint64_t n = 0;
     *number = 0;
@@ -134,21 +135,22 @@ bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
         return true;
     bool fits = str_cut(text, '-', &hex, &mark) && hex.n > 0 && hex.n <= 15;
     for (size_t i = 0; fits && i < hex.n; i++) {
-        const char *digit = strchr("0123456789abcdef", hex.s[i]);
+        const char *digit = strchr(digits, hex.s[i]);
         fits = digit && *digit;
-        n = n * 16 + (uint64_t)(fits ? digit - "0123456789abcdef" + 0 : 0);
+        n = n * 16 + (uint64_t)(fits ? digit - digits : 0);
     }
     *number = (int64_t)n;
     if (fits && str_eq(mark, seal(x, *number)))
         return true;
-    problem_add(&x->problems, "cursor", "is not one of this list: take next_cursor as it was given");
+    problem_add(&x->problems, "cursor", "is not one of this list: take next_cursor as it is");
     return false;
 }
 
 bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_error *err)
 {
     return id_parse(x->path_parts[part], id)
-        || fail(err, PAWL_NOT_FOUND, "there is no %.*s here", STR(text_clip(x->path_parts[part], 64)));
+        || fail(err, PAWL_NOT_FOUND, "there is no %.*s here",
+                STR(text_clip(x->path_parts[part], 64)));
 }
 
 void exchange_end(struct exchange *x)

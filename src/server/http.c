@@ -352,6 +352,7 @@ static enum MHD_Result complete(struct request *r)
     return ways[x->route->kind](r);
 }
 
+// The parameters are dictated by the protocol library.
 static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *data,
                               size_t *bytes, void **context)

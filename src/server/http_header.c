@@ -39,6 +39,7 @@ static bool foul(struct str name, struct str value)
         || memchr(name.s, ' ', name.n) != NULL || name.n == 0;
 }
 
+// The parameters are dictated by the protocol library.
 static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *key,
                                size_t key_bytes, const char *value, size_t value_bytes)
 {
@@ -85,6 +86,7 @@ static bool twice(struct asking *a, struct str name)
     return false;
 }
 
+// The parameters are dictated by the protocol library.
 static enum MHD_Result ask(void *self, enum MHD_ValueKind kind, const char *key, size_t key_bytes,
                            const char *value, size_t value_bytes)
 {

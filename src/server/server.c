@@ -201,8 +201,10 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     const struct config *config = atomic_load(&s->config);
     struct identity_options identity = { .world = s->pawl->world, .rate = config->auth.rate };
     s->started_at = world_wall(s->pawl->world);
-    if (!identities_open(&s->identities, &identity, err) || !(s->metrics = metrics_open(s->pawl->world))
-        || !hub_open(&s->hub, s, err))
+    s->metrics = metrics_open(s->pawl->world);
+    if (!s->metrics)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the server");
+    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
     return start_runner(s, err) && (!listens || listen_safely(s, err));
