@@ -1,21 +1,12 @@
 // What the contract of a job asks of the configuration.
 #include "server/config.h"
 
-#include <string.h>
-
-static int compare(struct str a, struct str b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int order = n ? memcmp(a.s, b.s, n) : 0;
-    return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 const struct config_type *config_type(const struct config *config, struct str name)
 {
     size_t first = 0, end = config->type_count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        int order = compare(name, config->types[middle].type.name);
+        int order = str_order(name, config->types[middle].type.name);
         if (order == 0)
             return &config->types[middle];
         if (order < 0)

@@ -3,7 +3,6 @@
 #include "server/config_read.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/guess.h"
@@ -276,7 +275,7 @@ static void read_type(const struct reading *r, const struct yaml_node *node,
 static int by_name(const void *a, const void *b)
 {
     const struct config_type *x = a, *y = b;
-    return strcmp(x->type.name.s, y->type.name.s);
+    return str_order(x->type.name, y->type.name);
 }
 
 static void read_types(const struct reading *r, const struct config_row *row,

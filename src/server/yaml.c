@@ -79,6 +79,14 @@ struct parser {
     bool stopped;            // too much to go on
 };
 
+// libfyaml's mark of a quoted text or an alias is behind the sign that opens it.
+static int behind_sign(struct fy_event *event)
+{
+    struct fy_token *token = event->type == FYET_SCALAR ? fy_event_get_token(event) : NULL;
+    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_ANY;
+    return event->type == FYET_ALIAS || style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+}
+
 static void next(struct parser *p)
 {
     if (p->event)
@@ -87,7 +95,7 @@ static void next(struct parser *p)
     const struct fy_mark *mark = p->event ? fy_event_start_mark(p->event) : NULL;
     if (mark) {
         p->line = mark->line + 1;
-        p->column = mark->column + 1;
+        p->column = mark->column + 1 - behind_sign(p->event);
     }
 }
 
@@ -131,9 +139,12 @@ static void take_value(struct parser *p, const struct yaml_path *path, int depth
 static struct yaml_node *new_node(struct parser *p, const struct yaml_path *path)
 {
     struct yaml_node *node = arena_new(p->faults->arena, struct yaml_node, 1);
-    if (!node)
+    if (!node) {
         stop(p, path, "there is no memory to read it");
-    else if (++p->nodes > NODES_MAX)
+        return NULL;
+    }
+    node->key = node->text = S("");
+    if (++p->nodes > NODES_MAX)
         stop(p, path, "the file has too many values");
     return node;
 }
@@ -181,10 +192,7 @@ static int by_key(const void *a, const void *b)
 {
     const struct yaml_node *x = *(const struct yaml_node *const *)a;
     const struct yaml_node *y = *(const struct yaml_node *const *)b;
-    size_t n = x->key.n < y->key.n ? x->key.n : y->key.n;
-    int order = n ? memcmp(x->key.s, y->key.s, n) : 0;
-    if (order == 0 && x->key.n != y->key.n)
-        order = x->key.n < y->key.n ? -1 : 1;
+    int order = str_order(x->key, y->key);
     if (order == 0 && x->key_line != y->key_line)
         order = x->key_line - y->key_line;
     return order ? order : x->key_column - y->key_column;
@@ -283,7 +291,8 @@ static const struct yaml_node *take_stream(struct parser *p)
     struct yaml_node *root = new_node(p, NULL);
     if (!root)
         return NULL;
-    *root = (struct yaml_node){ .kind = YAML_MAP, .line = 1, .column = 1 };
+    root->kind = YAML_MAP;
+    root->line = root->column = 1;
     while (p->event && !at(p, FYET_DOCUMENT_START))
         next(p);
     if (p->event)
