@@ -81,10 +81,14 @@ static bool split(struct arena *arena, struct str text, struct key *key, struct 
         return fail(err, PAWL_NO_MEMORY, "no memory for a key");
     key->projects = projects;
     key->project_count = 0;
-    while (text.n > 0 && key->project_count < KEY_PROJECTS_MAX)
-        str_cut(text, ' ', &projects[key->project_count++], &text);
-    return text.n == 0 || fail(err, PAWL_DAMAGED, "key %.*s has too many projects",
-                               STR(key->key_id));
+    bool sound = true;
+    while (text.n > 0 && key->project_count < KEY_PROJECTS_MAX) {
+        struct str *project = &projects[key->project_count++];
+        str_cut(text, ' ', project, &text);
+        sound = sound && uuid_valid(*project);
+    }
+    return (sound && text.n == 0)
+        || fail(err, PAWL_DAMAGED, "key %.*s has projects that are none", STR(key->key_id));
 }
 
 static bool key_read(struct tx *tx, struct rows *rows, struct key *key, struct pawl_error *err)
@@ -102,8 +106,8 @@ static bool key_read(struct tx *tx, struct rows *rows, struct key *key, struct p
     key->last_used_at = row_int(rows);
     key->org_disabled_at = row_int(rows);
     key->hash = row_text(rows);
-    if (!known)
-        return fail(err, PAWL_DAMAGED, "key %.*s has a role this program does not know",
+    if (!known || !uuid_valid(key->org_id) || key->key_id.n != KEY_ID_BYTES)
+        return fail(err, PAWL_DAMAGED, "the record of key %.*s is damaged; run `pawl verify`",
                     STR(key->key_id));
     return split(tx->arena, projects, key, err);
 }
@@ -221,6 +225,9 @@ bool key_list(struct tx *tx, int64_t before, int64_t limit, struct key_list *lis
 static bool own_key(struct tx *tx, struct str key_id, struct key *key, struct pawl_error *err)
 {
     bool found = false;
+    if (key_id.n != KEY_ID_BYTES)  // not quoted: it may be the whole key
+        return fail(err, PAWL_NOT_FOUND, "there is no such key: the id has %d letters",
+                    KEY_ID_BYTES);
     if (!key_find(tx, key_id, key, &found, err))
         return false;
     key->hash = S("");
