@@ -10,6 +10,7 @@
 #include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/redact.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
 
@@ -194,8 +195,8 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
     e->finished_at = tx->now;
     e->end_reason = reason;
     e->error_class = error->class;
-    e->error_message = text_clip(error->message, ERROR_MESSAGE_BYTES_MAX);
-    e->error_detail = text_clip(error->detail, ERROR_DETAIL_BYTES_MAX);
+    e->error_message = redact_error(tx->arena, error->message, ERROR_MESSAGE_BYTES_MAX);
+    e->error_detail = redact_error(tx->arena, error->detail, ERROR_DETAIL_BYTES_MAX);
     assert(!execution_problem(e));
     if (!sql_run_counting(tx, by_its_worker ? Q_EXECUTION_ABORT : Q_EXECUTION_EXPIRE, &changed, err,
                           INT(e->id.high), INT(e->attempt),

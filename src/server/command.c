@@ -347,7 +347,7 @@ bool command_handle(struct pawl *pawl, const struct command_type *type, struct p
     int64_t runner_us = pawl->options.grace_us;
     *command = (struct command){
         .type = type,
-        .grace_us = sooner(type->grace_us ? type->grace_us : GRACE_US, runner_us * 3 / 4),
+        .grace_us = sooner(type->grace_us ? type->grace_us : GRACE_US, runner_us / 2),
         .give_up_us = runner_us * 7 / 8,
         .result_bytes_max = type->result_bytes_max ? type->result_bytes_max : PAYLOAD_BYTES_MAX,
         .log_bytes_max = type->log_bytes_max ? type->log_bytes_max : LOG_BYTES_DEFAULT,

@@ -19,7 +19,7 @@ struct command_type {
     const char *directory;     // where it runs; NULL: where Pawl does
     char *const *environment;  // NAME=VALUE, besides PATH, HOME, TMPDIR, LANG and Pawl's own
     int64_t timeout_us;        // shorter than its policy's: a failure of the class `timeout`
-    int64_t grace_us;          // between SIGTERM and SIGKILL; 0: 5 s. Never longer than the runner's
+    int64_t grace_us;          // from SIGTERM to SIGKILL; 0: 5 s; at most half the runner's
     const char *policy;        // of jobs that name none
     size_t result_bytes_max;   // longer is a failure of the class `resource_limit`; 0: 1 MiB
     size_t log_bytes_max;      // of one run; the rest of the log is dropped; 0: 256 KiB

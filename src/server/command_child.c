@@ -108,7 +108,7 @@ static bool spawn(struct child *child, const struct child_plan *plan, const stru
 {
     char grace[32];
     char *words[OWN_WORDS + COMMAND_WORDS_MAX + 1] = { word("pawl"), word(SUPERVISOR_WORD), grace,
-                                               word(plan->directory) };
+                                                       word(plan->directory) };
     snprintf(grace, sizeof grace, "%lld", (long long)(plan->grace_us / MILLISECONDS(1)));
     for (size_t i = 0; i < COMMAND_WORDS_MAX && plan->arguments[i]; i++)
         words[OWN_WORDS + i] = plan->arguments[i];

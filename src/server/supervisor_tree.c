@@ -2,8 +2,8 @@
 // of parents leads here are ours.
 //
 // A group is signalled as a whole: the kernel does that in one step, which a process that forks in
-// a loop cannot outrun. All members are ours, because a group lies within a session, and the command
-// has begun a session of its own.
+// a loop cannot outrun. All members are ours, because a group lies within a session, and the
+// command has begun a session of its own.
 #include "server/supervisor_tree.h"
 
 #include <dirent.h>
