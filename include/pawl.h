@@ -103,6 +103,7 @@ struct pawl_log_line {
     const char *job_id;    // empty: of no job in particular; so with the following
     const char *job_type;
     const char *org_id;
+    const char *project_id;
     const char *request_id;
     const char *correlation_id;
     int attempt;           // 0: none

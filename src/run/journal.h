@@ -35,7 +35,7 @@ struct journal {
 
 // What a line is about. Empty texts: nothing in particular. They end in NUL.
 struct journal_subject {
-    const char *job_id, *job_type, *org_id, *request_id, *correlation_id;
+    const char *job_id, *job_type, *org_id, *project_id, *request_id, *correlation_id;
     int64_t attempt;
 };
 

@@ -38,6 +38,7 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
         .job_id = keep(run, id_text(&run->arena, job->id)),
         .job_type = keep(run, c->job_type),
         .org_id = keep(run, c->org_id),
+        .project_id = keep(run, c->project_id),
         .request_id = keep(run, c->request_id),
         .correlation_id = keep(run, c->correlation_id),
         .attempt = claimed->execution.attempt,

@@ -7,7 +7,8 @@
 // A line about a run that may be gone when it is written: its texts are copied.
 struct note {
     enum journal_event event;
-    char job_id[ID_TEXT + 1], org_id[ID_TEXT + 1], job_type[NAME_BYTES_MAX + 1];
+    char job_id[ID_TEXT + 1], org_id[ID_TEXT + 1], project_id[ID_TEXT + 1];
+    char job_type[NAME_BYTES_MAX + 1];
     char request_id[KEY_BYTES_MAX + 1], correlation_id[KEY_BYTES_MAX + 1];
     int64_t attempt;
     const char *message;
@@ -19,6 +20,7 @@ static struct note note_of(const struct pawl_run *run, enum journal_event event,
     struct note note = { .event = event, .attempt = run->subject.attempt, .message = message };
     snprintf(note.job_id, sizeof note.job_id, "%s", run->subject.job_id);
     snprintf(note.org_id, sizeof note.org_id, "%s", run->subject.org_id);
+    snprintf(note.project_id, sizeof note.project_id, "%s", run->subject.project_id);
     snprintf(note.job_type, sizeof note.job_type, "%s", run->subject.job_type);
     snprintf(note.request_id, sizeof note.request_id, "%s", run->subject.request_id);
     snprintf(note.correlation_id, sizeof note.correlation_id, "%s", run->subject.correlation_id);
@@ -30,6 +32,7 @@ static void note_write(struct runner *r, const struct note *note)
     struct journal_subject subject = {
         .job_id = note->job_id,
         .org_id = note->org_id,
+        .project_id = note->project_id,
         .job_type = note->job_type,
         .request_id = note->request_id,
         .correlation_id = note->correlation_id,
