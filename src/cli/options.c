@@ -45,6 +45,7 @@ static const struct option_row rows[] = {
     [OPTION_ORGS]           = { "orgs", "N", NUMBER },
     [OPTION_TYPES]          = { "types", "N", NUMBER },
     [OPTION_THREADS]        = { "threads", "N", NUMBER },
+    [OPTION_YES]            = { "yes", NULL, NULL, NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
