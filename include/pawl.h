@@ -73,6 +73,7 @@ enum pawl_code {
     PAWL_TOO_LARGE,
     PAWL_BUSY,                // another process has the store: try again
     PAWL_FULL,                // too much waits already: try again later
+    PAWL_QUEUE_FULL,          // the same, in this queue
     PAWL_DISK_FULL,
     PAWL_STORE,               // the store failed
     PAWL_DAMAGED,             // records contradict each other: see `pawl verify`

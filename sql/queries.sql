@@ -688,7 +688,7 @@ ON CONFLICT (org, queue) DO UPDATE SET ready = queue_counts.ready + excluded.rea
 SELECT queue, ready, delayed, blocked, held, backoff, running FROM queue_counts WHERE org = $1;
 
 -- name: queue_page
-SELECT id, name, paused_at FROM queues WHERE id > $1 ORDER BY id LIMIT $2;
+SELECT id, name FROM queues WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: queue_pause
 UPDATE queues SET paused_at = $2 WHERE id = $1 AND paused_at IS NULL;
@@ -730,27 +730,35 @@ UPDATE ready SET queue = $2
  WHERE queue = $1
    AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
 
--- The first of each type and rank, oldest first among all of them: a step through `ready` for each.
+-- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and rank,
+-- at most $3 of them, and at most $4 rows into each.
 -- name: queue_oldest_ready
-WITH RECURSIVE heads (type, rank, job, steps) AS (
-  SELECT r.type, r.rank, r.job, 0 FROM ready r
-   WHERE r.queue = $1 AND (r.type, r.rank, r.job) = (
-     SELECT f.type, f.rank, f.job FROM ready f WHERE f.queue = $1
-      ORDER BY f.type, f.rank, f.job LIMIT 1)
+-- scans: types and ranks, so many of them
+WITH RECURSIVE lanes (type, rank, steps) AS (
+  SELECT * FROM (SELECT r.type, r.rank, CAST(1 AS INTEGER) FROM ready r
+                  WHERE r.queue = $1 ORDER BY r.type, r.rank LIMIT 1) first_lane
   UNION ALL
-  SELECT n.type, n.rank, n.job, h.steps + 1 FROM heads h
+  SELECT n.type, n.rank, l.steps + 1 FROM lanes l
     JOIN ready n ON n.queue = $1 AND (n.type, n.rank, n.job) = (
-     SELECT f.type, f.rank, f.job FROM ready f
-      WHERE f.queue = $1 AND (f.type, f.rank, f.job) > (h.type, h.rank, 9223372036854775807)
-      ORDER BY f.type, f.rank, f.job LIMIT 1)
-   WHERE h.steps < $2)
-SELECT coalesce(min(job), 0) FROM heads;
+      SELECT f.type, f.rank, f.job FROM ready f
+       WHERE f.queue = $1 AND (f.type, f.rank, f.job) > (l.type, l.rank, 9223372036854775807)
+       ORDER BY f.type, f.rank, f.job LIMIT 1)
+   WHERE l.steps < $3)
+SELECT coalesce(min((SELECT min(h.job)
+                       FROM (SELECT r.job, r.org FROM ready r
+                              WHERE r.queue = $1 AND r.type = l.type AND r.rank = l.rank
+                              ORDER BY r.job LIMIT $4) h
+                      WHERE h.org = $2 OR $2 = 0)), 0)
+  FROM lanes l;
 
--- Of the first $3 in their order, the oldest of one org.
--- name: share_oldest_ready
-SELECT coalesce(min(job), 0)
-  FROM (SELECT job, org FROM ready WHERE queue = $1 ORDER BY type, rank, job LIMIT $3) first_ones
- WHERE org = $2;
+-- Since when a ready job could be claimed.
+-- name: job_ready_since
+SELECT max(j.created_at, coalesce(j.scheduled_for, 0), coalesce(c.run_at, 0), --sqlite
+           coalesce((SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id), 0)) --sqlite
+--postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
+  FROM jobs j
+  LEFT JOIN changes c ON c.job = j.id
+ WHERE j.id = $1;
 
 -- What is ready in the queues from $1 to $6, the next $7 after ($2, $3, $4, $5).
 -- name: purge_ready

@@ -61,8 +61,8 @@ WITH places (org, queue, place) AS (
 counted (org, queue, ready, delayed, blocked, held, backoff, running) AS (
   SELECT org, queue, -ready, -delayed, -blocked, -held, -backoff, -running FROM queue_counts
   UNION ALL
-  SELECT d.value ->> 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), -(d.value ->> 4), --sqlite
-         -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
+  SELECT d.value ->> 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), --sqlite
+         -(d.value ->> 4), -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
     FROM count_deltas c, json_each(c.changes) d --sqlite
   --postgres: SELECT (d ->> 0)::bigint, (d ->> 1)::bigint, -(d ->> 2)::bigint, -(d ->> 3)::bigint, -(d ->> 4)::bigint, -(d ->> 5)::bigint, -(d ->> 6)::bigint, -(d ->> 7)::bigint FROM count_deltas c, jsonb_array_elements(c.changes::jsonb) d
   UNION ALL

@@ -24,6 +24,7 @@ static const struct pawl_code_row codes[] = {
     [PAWL_TOO_LARGE]          = { "too_large",          413, 1, true },
     [PAWL_BUSY]               = { "busy",               503, 1, false },
     [PAWL_FULL]               = { "full",               503, 1, false },
+    [PAWL_QUEUE_FULL]         = { "queue_full",         503, 1, true },
     [PAWL_DISK_FULL]          = { "disk_full",          507, 1, false },
     [PAWL_STORE]              = { "store",              500, 1, false },
     [PAWL_DAMAGED]            = { "damaged",            500, 1, true },

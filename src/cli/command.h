@@ -48,6 +48,7 @@ enum option {
     OPTION_ROLE,
     OPTION_NAME,
     OPTION_EXPIRES,
+    OPTION_YES,
     OPTIONS
 };
 
@@ -128,6 +129,8 @@ CHECKED bool command_submit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_cancel(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);

@@ -88,6 +88,27 @@ static const struct command commands[] = {
              { OPTION_PRIORITY, "-100 to 100, higher first" },
              { OPTION_QUEUE, "the queue it moves to" },
              STORE, ORG, JSON, HELP) },
+    { "queues", "", 0, 0, "show queues: what waits, what runs, what is paused",
+      .details =
+          "Without --org all orgs together. WEIGHT says how often a queue is served while others\n"
+          "wait too; critical goes first, for at most nine jobs of ten. OLDEST is how long ago\n"
+          "the oldest ready job could have been taken.\n",
+      .example = "pawl queues",
+      .act = command_queues,
+      OFFERS({ OPTION_ORG, "only the share of this org" }, STORE, JSON, HELP) },
+    { "queue", "pause|resume|purge QUEUE", 2, 2, "pause, resume or empty a queue",
+      .details =
+          "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
+          "resume  what was paused goes on\n"
+          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs and what\n"
+          "        comes while it goes on stays. Without --yes it only says how many that would be.\n"
+          "\n"
+          "Without --org the whole queue, of every org.\n",
+      .example = "pawl queue pause q:exports",
+      .act = command_queue,
+      OFFERS({ OPTION_ORG, "only the share of this org" },
+             { OPTION_YES, "purge, and do not only count" },
+             STORE, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"

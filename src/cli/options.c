@@ -56,6 +56,7 @@ static const struct option_row rows[] = {
     [OPTION_NAME]           = { "name", "NAME", NULL, NULL },
     [OPTION_EXPIRES]        = { "expires", "TIME", "a time such as 2027-08-22T10:00:00Z, or from "
                                 "now such as 90d (units: ms s m h d)", value_is_time },
+    [OPTION_YES]            = { "yes", NULL, NULL, NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

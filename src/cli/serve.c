@@ -1,6 +1,7 @@
 // pawl serve: starts the server, then waits for signals. They are blocked in every thread and taken
 // by this one, so that nothing is ever done inside a signal handler.
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,26 @@ static void signals_of(sigset_t *set)
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGHUP);
+}
+
+// ----- the log
+
+static void say(struct server_log *log, enum log_level level, const char *event,
+                const char *message)
+{
+    struct log_entry entry = { .level = level, .event = event, .message = str_of(message) };
+    log_write(log, &entry);
+}
+
+static bool open_log(struct server_log **log, const struct config *config, struct pawl_error *err)
+{
+    struct log_options options = { .fd = STDERR_FILENO, .level = config->log.level };
+    if (!str_eq(config->log.file, S("stderr")))
+        options.fd = open(config->log.file.s, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    if (options.fd < 0)
+        return fail(err, PAWL_INVALID, "log.file: cannot write to %.*s: %s",
+                    STR(config->log.file), strerror(errno));
+    return log_open(log, &options, err);
 }
 
 // ----- configuration
@@ -67,11 +88,12 @@ static void reload(struct cli *cli, struct server *server, struct server_log *lo
     if (!config || !faults)
         return;
     if (load(cli, &cli->arena, config, faults, &err) && server_reload(server, config, &err)) {
-        log_say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
+        say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
+        log_set_level(log, config->log.level);
         return;
     }
     print_faults(cli, faults);
-    log_say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
+    say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
 }
 
 // ----- the server
@@ -138,7 +160,7 @@ bool command_serve(struct cli *cli, struct pawl_error *err)
         .only = part_of(cli),
         .listens = cli->given[OPTION_LISTEN],
     };
-    if (!log_open(&log, &config.log, err))
+    if (!open_log(&log, &config, err))
         return false;
     options.log = log;
     bool opened = server_open(&server, &options, err);
@@ -147,9 +169,9 @@ bool command_serve(struct cli *cli, struct pawl_error *err)
         notify(S("READY=1"));
         wait_for_the_end(cli, server, log);
         notify(S("STOPPING=1"));
-        log_say(log, LOG_LEVEL_INFO, "SERVER_STOPPING", "no new work is taken");
+        say(log, LOG_LEVEL_INFO, "SERVER_STOPPING", "no new work is taken");
         server_close(server, config.limits.grace_us);
     }
-    log_close(log);
+    log_close(log, SECONDS(1));
     return opened;
 }

@@ -7,6 +7,7 @@
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "store/key_index.h"
 #include "store/names.h"
 
@@ -146,7 +147,8 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
-    if (!not_too_old(tx, contract, err) || !insert(tx, contract, job, err)
+    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
+        || !insert(tx, contract, job, err)
         || !slot_take(tx, slot, job, err) || !place_new(tx, job, err))
         return false;
     assert(!job_problem(job));

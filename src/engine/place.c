@@ -22,9 +22,9 @@ struct waiting waiting_of(const struct job *job)
 }
 
 // What a phase of a waiting job counts as.
-static enum place place_of(enum job_phase phase)
+static enum queue_place place_of(enum job_phase phase)
 {
-    static const enum place places[JOB_PHASES] = {
+    static const enum queue_place places[JOB_PHASES] = {
         [PHASE_READY] = PLACE_READY, [PHASE_DELAYED] = PLACE_DELAYED,
         [PHASE_BLOCKED] = PLACE_BLOCKED, [PHASE_HELD] = PLACE_HELD,
         [PHASE_BACKOFF] = PLACE_BACKOFF,

@@ -1,10 +1,11 @@
-// Stride scheduling: the one that is least far is next, and each job takes it further by a step that
-// is smaller the greater its weight.
+// Stride scheduling: the one that is least far is next, and each job takes it further, by a step
+// that is smaller the greater its weight.
 #include "model/weight.h"
 
 #include <assert.h>
 
 enum { STRIDE = 1 << 20 };
+_Static_assert(TURN_PLACES <= 64, "one bit of a number for each place");
 
 static const struct queue_term builtin[] = {
     { { "q:critical", 10 }, CRITICAL_RUN, CRITICAL_DEPTH_MAX },
@@ -25,11 +26,21 @@ static const struct queue_term *find(const struct queue_terms *terms, struct str
     return NULL;
 }
 
-struct queue_term queue_term_of(const struct queue_terms *given, struct str name)
+// As given, else as built in; NULL: neither.
+static const struct queue_term *known(const struct queue_terms *given, struct str name)
 {
     const struct queue_term *term = given ? find(given, name) : NULL;
-    if (!term)
-        term = find(&queue_terms_builtin, name);
+    return term ? term : find(&queue_terms_builtin, name);
+}
+
+bool queue_term_known(const struct queue_terms *given, struct str name)
+{
+    return known(given, name) != NULL;
+}
+
+struct queue_term queue_term_of(const struct queue_terms *given, struct str name)
+{
+    const struct queue_term *term = known(given, name);
     return term ? *term : (struct queue_term){ name, WEIGHT_OTHER, 0 };
 }
 
@@ -66,25 +77,37 @@ static bool sooner(const struct turns *turns, const struct contender *a, const s
 size_t turns_next(const struct turns *turns, const struct contender *contenders, size_t count)
 {
     size_t critical = count, other = count;
+    bool waited_enough = false;
     for (size_t i = 0; i < count; i++) {
         const struct contender *c = &contenders[i];
         if (c->empty)
             continue;
-        if (c->critical)
+        if (c->critical) {
             critical = i;
-        else if (other == count || sooner(turns, c, &contenders[other]))
+            continue;
+        }
+        waited_enough |= turns->at[place_of(c)].passed_over >= CRITICAL_RUN;
+        if (other == count || sooner(turns, c, &contenders[other]))
             other = i;
     }
-    bool critical_first = other == count || turns->critical_run < CRITICAL_RUN;
-    return critical < count && critical_first ? critical : other;
+    return critical < count && !waited_enough ? critical : other;
 }
 
-static bool others_wait(const struct contender *contenders, size_t count)
+// Those who waited were passed over once more, or had their turn: one of them did. Each place once,
+// and only of those who were asked for, so that claims for other queues do not disturb the count.
+static void note_others(struct turns *turns, const struct contender *contenders, size_t count,
+                        bool passed_over)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!contenders[i].empty && !contenders[i].critical)
-            return true;
-    return false;
+    uint64_t noted = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct contender *c = &contenders[i];
+        uint64_t bit = UINT64_C(1) << place_of(c);
+        if (c->empty || c->critical || (noted & bit))
+            continue;
+        noted |= bit;
+        int64_t *times = &turns->at[place_of(c)].passed_over;
+        *times = passed_over ? *times + 1 : 0;
+    }
 }
 
 void turns_took(struct turns *turns, const struct contender *contenders, size_t count,
@@ -92,13 +115,11 @@ void turns_took(struct turns *turns, const struct contender *contenders, size_t 
 {
     assert(which < count);
     const struct contender *c = &contenders[which];
-    if (c->critical) {
-        turns->critical_run += others_wait(contenders, count);
+    note_others(turns, contenders, count, c->critical);
+    if (c->critical)
         return;
-    }
     assert(c->weight >= 1 && c->weight <= WEIGHT_MAX);
     int64_t pass = pass_of(turns, c);
-    turns->critical_run = 0;
     turns->floor = pass;
     turns->at[place_of(c)].pass = pass + STRIDE / c->weight;
     turns->at[place_of(c)].last = c->queue;

@@ -36,6 +36,7 @@ extern const struct queue_terms queue_terms_builtin;
 
 // The terms of a queue: as given, else as built in, else those of any other. `given` may be NULL.
 struct queue_term queue_term_of(const struct queue_terms *given, struct str name);
+bool queue_term_known(const struct queue_terms *given, struct str name);  // given, or built in
 
 // One who may be next.
 struct contender {
@@ -50,11 +51,11 @@ struct contender {
 enum { TURN_PLACES = 64 };
 struct turns {
     struct {
-        int64_t pass;  // how far it is: rises with each job, slower for a greater weight
-        int64_t last;  // the queue that was served last
+        int64_t pass;         // how far it is: rises with each job, slower for a greater weight
+        int64_t last;         // the queue that was served last
+        int64_t passed_over;  // critical jobs taken while it waited and no other queue was served
     } at[TURN_PLACES];
-    int64_t floor;         // how far the one was that was served last: who was away starts there
-    int64_t critical_run;  // critical jobs since the last other one that were taken while some waited
+    int64_t floor;  // how far the one was that was served last: who was away starts there
 };
 
 // The index of who is next; `count` when all are empty.

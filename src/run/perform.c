@@ -101,7 +101,8 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         return true;
     if (why.code == PAWL_FENCED || !pawl_code(why.code)->refusal)
         return fail(err, why.code, "%s", why.message);
-    run_failed(run, ERROR_VALIDATION, "%s", why.message);
+    bool later = why.code == PAWL_QUEUE_FULL;  // of a follow-up: there may be room next time
+    run_failed(run, later ? ERROR_OVERLOAD : ERROR_VALIDATION, "%s", why.message);
     return write_failure(tx, run, err);
 }
 

@@ -7,6 +7,7 @@
 
 #include "model/contract.h"
 #include "model/job_type.h"
+#include "server/log_line.h"
 #include "server/yaml.h"
 
 // Numbers are int64_t, sizes are bytes, times microseconds: one row of a table fits each.
@@ -35,8 +36,6 @@ struct config_auth {
 struct config_tls {
     struct str certificate, key;      // files; both empty: no TLS
 };
-
-enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING };
 
 struct config_log {
     enum log_level level;

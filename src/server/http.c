@@ -439,7 +439,9 @@ static bool start(struct http *http, struct pawl_error *err)
     SCOPED(arena) struct arena arena = {0};
     char *certificate = NULL, *key = NULL;
     bool tls = config->tls.certificate.n > 0;
-    if (tls && (!read_file(&arena, config->tls.certificate, &certificate, err) || !read_file(&arena, config->tls.key, &key, err)))
+    if (tls
+        && (!read_file(&arena, config->tls.certificate, &certificate, err)
+            || !read_file(&arena, config->tls.key, &key, err)))
         return false;
     struct MHD_OptionItem keys[] = {
         { MHD_OPTION_HTTPS_MEM_CERT, 0, certificate },
@@ -461,7 +463,8 @@ static bool start(struct http *http, struct pawl_error *err)
         MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_ARRAY, tls ? keys : keys + 2,
         MHD_OPTION_END);
-    return http->daemon || fail(err, PAWL_STORE, "the HTTP server cannot start%s", tls ? ": look at tls.certificate and tls.key" : "");
+    const char *hint = tls ? ": look at tls.certificate and tls.key" : "";
+    return http->daemon || fail(err, PAWL_STORE, "the HTTP server cannot start%s", hint);
 }
 
 bool http_open(struct http **opened, struct server *server, struct pawl_error *err)

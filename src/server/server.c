@@ -125,7 +125,7 @@ static bool open_store(struct server *s, struct pawl_error *err)
         .workers = (int)limits->workers,
         .grace_us = limits->grace_us,
         .waiting_max = (size_t)limits->waiting,
-        .log = log_library,
+        .log = log_of_library,
         .log_context = s->log,
     };
     return pawl_open(&s->pawl, &options, err);

@@ -19,7 +19,7 @@ static const char *const names[] = {
 };
 _Static_assert(countof(names) == PLACES, "one name per place");
 
-const char *place_name(enum place place)
+const char *queue_place_name(enum queue_place place)
 {
     assert(place < PLACES);
     return names[place];
@@ -138,14 +138,14 @@ void counts_drop(struct counts *counts)
     sums->count = counts->last = counts->known_count = 0;
 }
 
-static void note_known(struct counts *counts, int64_t queue, enum place place, int64_t change)
+static void note_known(struct counts *counts, int64_t queue, enum queue_place place, int64_t change)
 {
     for (size_t i = 0; i < counts->known_count; i++)
         if (counts->known[i].queue == queue && place != PLACE_RUNNING)
             counts->known[i].waiting += change;
 }
 
-void tx_count(struct tx *tx, int64_t org, int64_t queue, enum place place, int64_t change)
+void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change)
 {
     struct counts *counts = tx->db->counts;
     struct sums *sums = &counts->gathered;

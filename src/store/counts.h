@@ -10,7 +10,7 @@
 
 #include "store/db.h"
 
-enum place {
+enum queue_place {
     PLACE_READY,
     PLACE_DELAYED,
     PLACE_BLOCKED,
@@ -20,7 +20,7 @@ enum place {
     PLACES
 };
 
-const char *place_name(enum place place);
+const char *queue_place_name(enum queue_place place);
 
 struct counts;
 struct counts *counts_new(void);  // NULL: no memory
@@ -28,7 +28,7 @@ void counts_free(struct counts *counts);  // NULL is fine
 
 // So many more jobs of the org are in this place of the queue, or fewer. Without memory the
 // transaction cannot commit.
-void tx_count(struct tx *tx, int64_t org, int64_t queue, enum place place, int64_t change);
+void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change);
 
 // Writes down what was gathered: before the commit, and before a part that may be taken back.
 CHECKED bool counts_settle(struct tx *tx, struct pawl_error *err);
