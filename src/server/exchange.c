@@ -44,6 +44,7 @@ static const char *title_of(int status)
         { 421, "Not for this host" },
         { 422, "Breaks the contract" },
         { 429, "Too many requests" },
+        { 431, "Too many headers" },
         { 500, "Something is wrong here" },
         { 503, "Not now" },
         { 507, "The disk is full" },
