@@ -89,11 +89,13 @@ static void reload(struct cli *cli, struct server *server, struct server_log *lo
         return;
     if (load(cli, &cli->arena, config, faults, &err) && server_reload(server, config, &err)) {
         say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
+        server_record(server, "config", EVENT_CONFIG_LOADED, S(""));
         log_set_level(log, config->log.level);
         return;
     }
     print_faults(cli, faults);
     say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
+    server_record(server, "config", EVENT_CONFIG_REFUSED, S(""));
 }
 
 // ----- the server

@@ -111,7 +111,7 @@ static bool next_type(struct tx *tx, const struct claiming *c, struct lane *lane
     SCOPED(rows) struct rows rows = {0};
     bool asked = lane->project.n
         ? sql_ask(tx, &rows, Q_READY_NEXT_TYPE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
-                  INT(lane->queue), INT(lane->type))
+                             INT(lane->queue), INT(lane->type))
         : sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(lane->queue), INT(lane->type));
     return asked && rows_number(&rows, &lane->type, err);
 }
