@@ -42,12 +42,10 @@ static bool stats_answer(struct exchange *x, struct pawl_error *err)
             jobs += q->queues[i].at[place];
         json_object_set_new(places, queue_place_name((enum queue_place)place), json_integer(jobs));
     }
-    struct pawl_figures figures = pawl_figures(x->server->pawl);
     pawl_time now = world_wall(x->server->pawl->world);
     return exchange_answer(x, 200,
-                           json_pack("{s:o,s:I,s:I,s:I}", "jobs", places, "uptime_seconds",
+                           json_pack("{s:o,s:I,s:I}", "jobs", places, "uptime_seconds",
                                      (json_int_t)((now - x->server->started_at) / SECONDS(1)),
-                                     "runner_running", (json_int_t)figures.running,
                                      "runner_workers",
                                      (json_int_t)x->server->pawl->options.workers),
                            err);
