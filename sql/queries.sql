@@ -153,6 +153,9 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
   LEFT JOIN jobs par ON par.id = j.parent
  WHERE j.id = $1;
 
+-- name: job_project
+SELECT project_id FROM jobs WHERE id = $1;
+
 -- name: change_put
 INSERT INTO changes (job, org, queue, priority, run_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (job) DO UPDATE SET queue = excluded.queue, priority = excluded.priority,
@@ -235,14 +238,14 @@ DELETE FROM idempotency_generations WHERE generation = $1;
 -- ===== places
 
 -- name: ready_insert
-INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key, project)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: ready_delete
 DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
 
 -- name: ready_serial
-SELECT queue, type, rank, job, attempt FROM ready WHERE org = $1 AND serial_key = $2;
+SELECT queue, type, rank, job, attempt, project FROM ready WHERE org = $1 AND serial_key = $2;
 
 -- The queues that have something for a claim. A step through `ready` for each.
 -- name: claim_queues
@@ -262,6 +265,18 @@ SELECT q.id FROM queues q
 
 -- name: ready_next_type
 SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
+
+-- The same two for a worker that is limited to projects: $1 is the org, $2 one project.
+-- name: ready_next_type_of_project
+SELECT coalesce(min(type), 0) FROM ready
+ WHERE org = $1 AND project = $2 AND queue = $3 AND type > $4;
+
+-- name: ready_lane_of_project
+SELECT rank, job, org, attempt, serial_key FROM ready
+ WHERE org = $1 AND project = $2 AND queue = $3 AND type = $4 AND (rank, job) > ($5, $6)
+ ORDER BY rank, job LIMIT $7
+--postgres: FOR UPDATE SKIP LOCKED
+;
 
 -- $5 is 0 for a claim over all orgs.
 -- name: ready_lane
@@ -288,7 +303,7 @@ SELECT coalesce(min(due_at), 0) FROM parked WHERE due_at IS NOT NULL;
 -- The oldest job that waits for a serial key, with what its row in `ready` needs.
 -- name: parked_serial_head
 SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priority),
-       (SELECT coalesce(max(e.attempt), 0) FROM executions e WHERE e.job = p.job)
+       (SELECT coalesce(max(e.attempt), 0) FROM executions e WHERE e.job = p.job), j.project_id
   FROM parked p
   JOIN jobs j ON j.id = p.job
   LEFT JOIN changes c ON c.job = p.job
@@ -368,19 +383,27 @@ UPDATE OR FAIL executions --sqlite
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
 
--- Everything a worker holds, extended: a run that has started not past its deadline.
+-- Everything a worker holds, extended: a run that has started not past its deadline. $3 are the
+-- projects it is limited to, or NULL.
 -- name: execution_renew_all
 -- scans: live executions only, by their own index
 UPDATE executions SET lease_expires_at =
        CASE WHEN committed_at IS NULL AND deadline_at < $2 + lease_us THEN deadline_at
             ELSE $2 + lease_us END
  WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($3, j.project_id) > 0))
 RETURNING id, id_low, attempt, leased_at, cancel_requested_at;
 
 -- name: execution_held
 -- scans: live executions only, by their own index
 SELECT id, id_low, attempt, leased_at, cancel_requested_at FROM executions
- WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2;
+ WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($3, j.project_id) > 0))
+;
 
 -- name: execution_progress
 UPDATE executions SET progress_percent = $5, progress_message = $6
@@ -458,6 +481,9 @@ SELECT id FROM executions
    AND NOT EXISTS (SELECT 1 FROM queue_pauses p
                     WHERE p.queue = executions.queue AND p.org = executions.org
                       AND p.resumed_at IS NULL)
+   AND ($6 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($6, j.project_id) > 0)) --sqlite
+   --postgres: AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($6, j.project_id) > 0))
  ORDER BY finish_at, id LIMIT $5;
 
 -- name: execution_finish_lease
@@ -563,7 +589,7 @@ SELECT id, job, event, attempt, at FROM audit_events
 
 -- name: audit_witness
 SELECT 1 FROM audit_events
- WHERE id = $1 AND job = $2 AND event = $3 AND attempt = $4 AND at = $5;
+ WHERE id = $1 AND coalesce(job, 0) = $2 AND event = $3 AND attempt = $4 AND at = $5;
 
 -- name: audit_of_job
 SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
@@ -573,6 +599,33 @@ SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
   JOIN jobs j ON j.id = a.job
  WHERE a.job = $1
  ORDER BY a.id;
+
+-- An event of something that is no job.
+-- name: audit_insert_subject
+INSERT INTO audit_events (org, event, attempt, at, actor_type, actor_id, request_id,
+                          correlation_id, detail, subject)
+VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9);
+
+-- The newest events first, a bounded number of them, of every org: the caller filters and goes on
+-- from the last. $1 and $2 are the ids between which they lie.
+-- name: audit_page
+SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+  FROM audit_events a
+  LEFT JOIN jobs j ON j.id = a.job
+ WHERE a.id < $1 AND a.id > $2
+ ORDER BY a.id DESC LIMIT $3;
+
+-- The same of one job.
+-- name: audit_page_of_job
+SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+  FROM audit_events a
+  JOIN jobs j ON j.id = a.job
+ WHERE a.id < $1 AND a.id > $2 AND a.job = $4
+ ORDER BY a.id DESC LIMIT $3;
 
 -- name: audit_event_names
 -- scans: a short table of names
@@ -652,8 +705,8 @@ UPDATE ready SET queue = $2
  WHERE queue = $1
    AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
 
--- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and rank,
--- at most $3 of them, and at most $4 rows into each.
+-- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and
+-- rank, at most $3 of them, and at most $4 rows into each.
 -- name: queue_oldest_ready
 -- scans: types and ranks, so many of them
 WITH RECURSIVE lanes (type, rank, steps) AS (
@@ -693,3 +746,56 @@ SELECT p.job, p.org, coalesce(c.queue, j.queue) FROM parked p
   JOIN jobs j ON j.id = p.job
   LEFT JOIN changes c ON c.job = p.job
  WHERE p.job > $1 AND p.job <= $2 ORDER BY p.job LIMIT $3;
+
+-- ===== keys
+
+-- name: api_key_insert
+INSERT INTO api_keys (org, key_id, hash, role, name, projects, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: api_key_find
+SELECT k.id, k.key_id, o.org_id, k.role, k.name, k.projects, k.created_at, k.expires_at,
+       k.revoked_at, k.last_used_at, o.disabled_at, k.hash
+  FROM api_keys k
+  JOIN orgs o ON o.id = k.org
+ WHERE k.key_id = $1;
+
+-- The keys of an org, newest first.
+-- name: api_key_page
+SELECT k.id, k.key_id, o.org_id, k.role, k.name, k.projects, k.created_at, k.expires_at,
+       k.revoked_at, k.last_used_at, o.disabled_at, NULL
+  FROM api_keys k
+  JOIN orgs o ON o.id = k.org
+ WHERE k.org = $1 AND k.id < $2
+ ORDER BY k.id DESC LIMIT $3;
+
+-- name: api_key_revoke
+UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL;
+
+-- name: api_key_used
+UPDATE api_keys SET last_used_at = $2
+ WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at <= $3);
+
+-- name: api_key_any
+-- scans: it ends at the first row
+SELECT count(*) FROM (SELECT 1 FROM api_keys LIMIT 1) AS first;
+
+-- name: org_page
+SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+       (SELECT count(*) FROM api_keys k
+         WHERE k.org = o.id AND k.revoked_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $3))
+  FROM orgs o
+ WHERE o.id > $1
+ ORDER BY o.id LIMIT $2;
+
+-- name: org_load
+SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+       (SELECT count(*) FROM api_keys k
+         WHERE k.org = o.id AND k.revoked_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $2))
+  FROM orgs o
+ WHERE o.org_id = $1;
+
+-- name: org_disable
+UPDATE orgs SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL;

@@ -100,8 +100,8 @@ static const struct command commands[] = {
       .details =
           "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
           "resume  what was paused goes on\n"
-          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs and what\n"
-          "        comes while it goes on stays. Without --yes it only says how many that would be.\n"
+          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs, and\n"
+          "        what comes meanwhile, stays. Without --yes it only says how many there are.\n"
           "\n"
           "Without --org the whole queue, of every org.\n",
       .example = "pawl queue pause q:exports",
@@ -151,6 +151,33 @@ static const struct command commands[] = {
              { OPTION_STORE, "a store to measure on; else a temporary one" },
              { OPTION_FORCE, "also on a store that holds jobs" },
              JSON, HELP) },
+    { "key", "create|list|revoke [ID]", 1, 2, "make, list and end the keys of an org",
+      .details =
+          "A key is needed for every request to a server from the first key of its store on. It is\n"
+          "of one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
+          "  producer  enqueue, read, cancel, retry\n"
+          "  worker    lease, executions, steps, artifacts, read\n"
+          "  viewer    read; payloads only if configured\n"
+          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules\n"
+          "  admin     all, and keys\n"
+          "create prints the key on standard output, once: only a hash of it is stored. To\n"
+          "replace a key, create another, let its user change over, then revoke the first.\n"
+          "revoke takes the id, the third part of a key; servers obey within 10 s.\n",
+      .example = "pawl key create --role worker --name reports-1 --expires 90d",
+      .act = command_key,
+      .repeats = "project",
+      OFFERS({ OPTION_ROLE, "what its holder may do, see above; create needs it" },
+             { OPTION_PROJECT, "only this project; may be given more than once" },
+             { OPTION_NAME, "what people call it" },
+             { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
+             STORE, ORG, JSON, HELP) },
+    { "org", "list|disable [UUID]", 1, 2, "list the orgs of a store, or refuse all keys of one",
+      .details =
+          "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
+          "with one of its keys is answered any more.\n",
+      .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_org,
+      OFFERS(STORE, JSON, HELP) },
     { "help", "[COMMAND]", 0, 1, "explain a command",
       .details = "",
       .example = "pawl help enqueue",

@@ -2,6 +2,7 @@
 // they can be depends on it, and once for the words and options themselves.
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/value.h"
@@ -46,6 +47,11 @@ static const struct option_row rows[] = {
     [OPTION_TYPES]          = { "types", "N", NUMBER },
     [OPTION_THREADS]        = { "threads", "N", NUMBER },
     [OPTION_YES]            = { "yes", NULL, NULL, NULL },
+    [OPTION_ROLE]           = { "role", "ROLE", "producer, worker, viewer, operator or admin",
+                                value_is_role },
+    [OPTION_NAME]           = { "name", "NAME", NULL, NULL },
+    [OPTION_EXPIRES]        = { "expires", "TIME", "a time such as 2027-08-22T10:00:00Z, or from "
+                                "now such as 90d (units: ms s m h d)", value_is_time },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
@@ -130,6 +136,21 @@ static bool offers(const struct command *command, enum option option)
     return option == OPTION_HELP || option == OPTION_VERSION;
 }
 
+static bool repeats(const struct command *command, enum option option)
+{
+    return command && command->repeats && strcmp(command->repeats, rows[option].name) == 0;
+}
+
+struct str *option_values(struct cli *cli, enum option option, size_t *count)
+{
+    struct str *values = arena_new(&cli->arena, struct str, cli->typed_count + 1);
+    *count = 0;
+    for (size_t i = 0; values && i < cli->typed_count; i++)
+        if (cli->typed[i].option == option)
+            values[(*count)++] = cli->typed[i].value;
+    return values;
+}
+
 static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *err)
 {
     struct guess guess = { NULL, WORD_MAX };
@@ -193,11 +214,14 @@ static bool take_option(struct cli *cli, struct str word, struct words *words,
     const struct option_row *row = &rows[option];
     if (has_value && !row->value)
         return usage(cli, err, "--%s takes no value", row->name);
-    if (cli->given[option] && row->value)
+    if (cli->given[option] && row->value && !repeats(cli->command, option))
         return usage(cli, err, "--%s is given twice", row->name);
     cli->given[option] = true;
     cli->value[option] = value;
-    return !row->value || has_value || take_value(cli, option, words, err);
+    if (row->value && !has_value && !take_value(cli, option, words, err))
+        return false;
+    cli->typed[cli->typed_count++] = (struct typed){ option, cli->value[option] };
+    return true;
 }
 
 static bool take(struct cli *cli, struct str word, struct words *words, struct pawl_error *err)
@@ -256,17 +280,14 @@ static bool take_command(struct cli *cli, struct pawl_error *err)
     return true;
 }
 
-static bool check_option(const struct cli *cli, enum option option, struct pawl_error *err)
+static bool check_option(const struct cli *cli, const struct typed *typed, struct pawl_error *err)
 {
-    const struct option_row *row = &rows[option];
-    if (!cli->given[option])
-        return true;
-    if (!offers(cli->command, option))
+    const struct option_row *row = &rows[typed->option];
+    if (!offers(cli->command, typed->option))
         return usage(cli, err, "%s takes no option --%s",
                      cli->command ? cli->command->name : "pawl without a command", row->name);
-    return !row->fits || row->fits(cli->value[option])
-        || usage(cli, err, "--%s must be %s, not `%.*s`", row->name, row->want,
-                 STR(cli->value[option]));
+    return !row->fits || row->fits(typed->value)
+        || usage(cli, err, "--%s must be %s, not `%.*s`", row->name, row->want, STR(typed->value));
 }
 
 static bool check_words(const struct cli *cli, struct pawl_error *err)
@@ -286,7 +307,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
 {
     struct words words = { argc > 0 ? argv + 1 : argv, argv + argc, false };
     cli->words = arena_new(&cli->arena, struct str, (size_t)argc + 1);
-    if (!cli->words)
+    cli->typed = arena_new(&cli->arena, struct typed, (size_t)argc + 1);
+    if (!cli->words || !cli->typed)
         return fail(err, PAWL_NO_MEMORY, "no memory to read the command line");
     struct str name = look_ahead(cli, words);
     if (cli->given[OPTION_VERSION])
@@ -298,8 +320,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
             return false;
     if (!take_command(cli, err))
         return false;
-    for (unsigned i = 0; i < OPTIONS; i++)
-        if (!check_option(cli, (enum option)i, err))
+    for (size_t i = 0; i < cli->typed_count; i++)
+        if (!check_option(cli, &cli->typed[i], err))
             return false;
     return check_words(cli, err);
 }

@@ -30,6 +30,7 @@ struct key {
 };
 
 struct key_request {
+    const struct world *world;    // whose dice make the secret
     struct str env;               // `live`
     struct str org_id;            // one that is not known is made
     enum role role;

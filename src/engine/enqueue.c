@@ -159,12 +159,27 @@ static void give_key(struct tx *tx, struct contract *contract)
         contract->idempotency_key = id_text(tx->arena, id_after(0, tx->now, db_random(tx->db)));
 }
 
+// A key stores jobs of its own org and its own projects (OPS-10, OPS-18). A program that Pawl is
+// part of may have many tenants.
+static bool own_tenant(struct tx *tx, struct contract *contract, struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    bool own_org = !caller || caller->actor_type != ACTOR_API_KEY
+                || str_eq(caller->org_id, contract->org_id);
+    const char *problem = caller_project(caller, &contract->project_id);
+    if (!own_org)
+        return fail(err, PAWL_INVALID, "org_id: is not the org of the caller");
+    return !problem || fail(err, PAWL_INVALID, "project_id: %s", problem);
+}
+
 bool job_enqueue(struct tx *tx, const struct contract *given, struct job *job,
                  bool *deduplicated, struct pawl_error *err)
 {
     struct contract contract = *given;
     struct key_slot slot;
     give_key(tx, &contract);
+    if (!own_tenant(tx, &contract, err))
+        return false;
     if (!slot_find(tx, &contract, &slot, err))
         return false;
     *deduplicated = slot.taken && !forgotten(tx, &slot.holder);

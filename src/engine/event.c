@@ -28,6 +28,17 @@ static const char *const names[] = {
     [EVENT_STEP_DONE] = "step.done",
     [EVENT_STEP_FAILED] = "step.failed",
     [EVENT_JOB_FINISH_ENDED] = "job.finish_ended",
+    [EVENT_KEY_CREATED] = "key.created",
+    [EVENT_KEY_REVOKED] = "key.revoked",
+    [EVENT_ORG_CREATED] = "org.created",
+    [EVENT_ORG_DISABLED] = "org.disabled",
+    [EVENT_QUEUE_PAUSED] = "queue.paused",
+    [EVENT_QUEUE_RESUMED] = "queue.resumed",
+    [EVENT_QUEUE_PURGED] = "queue.purged",
+    [EVENT_CONFIG_LOADED] = "config.loaded",
+    [EVENT_CONFIG_REFUSED] = "config.refused",
+    [EVENT_INSTANCE_STARTED] = "instance.started",
+    [EVENT_INSTANCE_STOPPED] = "instance.stopped",
 };
 _Static_assert(countof(names) == EVENTS, "one name per event");
 
@@ -41,6 +52,14 @@ const char *event_name(enum event event)
 {
     assert(event > 0 && event < EVENTS);
     return names[event];
+}
+
+bool event_parse(struct str name, enum event *event)
+{
+    for (unsigned i = 1; i < EVENTS; i++)
+        if (str_eq(name, str_of(names[i])))
+            return *event = (enum event)i, true;
+    return false;
 }
 
 static bool append(struct tx *tx, struct subject subject, enum event event,
@@ -63,6 +82,16 @@ bool event_append_by_creator(struct tx *tx, struct subject subject, enum event e
                              struct pawl_error *err)
 {
     return append(tx, subject, event, NULL, S(""), err);
+}
+
+bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event event,
+                      struct str detail, struct pawl_error *err)
+{
+    const struct caller *by = tx->caller ? tx->caller : &caller_pawl;
+    assert(event >= EVENT_KEY_CREATED && event < EVENTS && subject.n > 0);
+    return sql_run(tx, Q_AUDIT_INSERT_SUBJECT, err, INT(org), INT((int64_t)event), INT(tx->now),
+                   INT((int64_t)by->actor_type), TEXT(by->actor_id), TEXT_OR_NONE(by->request_id),
+                   TEXT_OR_NONE(by->correlation_id), TEXT_OR_NONE(detail), TEXT(subject));
 }
 
 bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,

@@ -149,7 +149,7 @@ static bool holdings_ask(struct tx *tx, const struct worker *worker, enum query 
     if (!caller_org(tx, &org, err) || !worker_find(tx, org, worker, &number, err))
         return false;
     return number == 0  // it never held anything
-        || (sql_ask(tx, &rows, query, err, INT(number), INT(tx->now))
+        || (sql_ask(tx, &rows, query, err, INT(number), INT(tx->now), caller_projects(tx))
             && holdings_read(&rows, list, err));
 }
 

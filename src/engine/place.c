@@ -16,6 +16,7 @@ struct waiting waiting_of(const struct job *job)
         .rank = -job->priority,
         .attempt = job->attempt,
         .serial_key = job->contract.serial_key,
+        .project = job->contract.project_id,
     };
 }
 
@@ -35,7 +36,8 @@ static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_erro
     tx->news = true;
     tx_count(tx, w->org, w->queue, PLACE_READY, 1);
     return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank),
-                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
+                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key),
+                     TEXT_OR_NONE(w->project));
 }
 
 // It may be on the shelf of a share that is paused.
@@ -90,6 +92,7 @@ static bool ready_of_key(struct tx *tx, const struct waiting *w, struct waiting 
         head->rank = row_int(&rows);
         head->job = row_int(&rows);
         head->attempt = row_int(&rows);
+        head->project = row_text(&rows);
     }
     return rows_ok(&rows, err);
 }
@@ -157,6 +160,7 @@ bool place_next_of_key(struct tx *tx, int64_t org, struct str serial_key, struct
         next.type = row_int(&rows);
         next.rank = row_int(&rows);
         next.attempt = row_int(&rows);
+        next.project = row_text(&rows);
     }
     return unpark(tx, &next, PHASE_BLOCKED, err) && enter_ready(tx, &next, err);
 }

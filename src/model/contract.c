@@ -154,6 +154,14 @@ static bool read_org(struct reader *r, const struct field *field, const json_t *
     return true;
 }
 
+static bool check_project(struct reader *r, const struct field *field)
+{
+    if (!check_text(r, field))
+        return false;
+    const char *problem = r->rules ? caller_project(r->rules->caller, &r->into->project_id) : NULL;
+    return !problem || wrong(r, field->name, "%s", problem);
+}
+
 static bool absent_key(struct reader *r)
 {
     if (!r->rules->key_required || str_eq(r->contract->policy.name, S("document")))
@@ -390,7 +398,7 @@ static const struct field fields[] = {
     { "idempotency_key", .read = read_text, .absent = absent_key, .check = check_key,
       AT(idempotency_key), KEY },
     { "org_id", .required = true, .read = read_org, .check = check_text, AT(org_id), UUID },
-    { "project_id", .read = read_project, .check = check_text, AT(project_id), UUID },
+    { "project_id", .read = read_project, .check = check_project, AT(project_id), UUID },
     { "actor_type", .read = read_actor_type, .check = check_actor_type,
       .want = "user, system or api_key" },
     { "actor_id", .required = true, TEXT(actor_id), KEY },
