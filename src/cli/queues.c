@@ -31,7 +31,8 @@ static void add_row(struct table *table, const struct queue_view *queue, pawl_ti
         table_add_number(table, queue->term.depth_max);
     else
         table_add(table, S("-"));
-    table_add(table, queue->paused_at ? S("yes") : queue->share_paused_at ? S("its share") : S("-"));
+    struct str share = queue->share_paused_at ? S("its share") : S("-");
+    table_add(table, queue->paused_at ? S("yes") : share);
 }
 
 static bool print_queues_json(struct cli *cli, const struct queue_view *queues, size_t count,

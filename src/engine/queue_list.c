@@ -169,7 +169,8 @@ static json_t *places_json(const struct queue_view *queue)
 {
     struct json_field fields[PLACES];
     for (size_t i = 0; i < PLACES; i++)
-        fields[i] = (struct json_field){ queue_place_name((enum queue_place)i), json_integer(queue->at[i]) };
+        fields[i] = (struct json_field){ queue_place_name((enum queue_place)i),
+                                         json_integer(queue->at[i]) };
     return json_object_of(fields, PLACES);
 }
 
