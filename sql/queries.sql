@@ -663,8 +663,13 @@ SELECT l.seq, e.id, e.id_low, e.attempt, l.at, l.text
 
 -- ===== queues
 
+-- name: count_delta_next
+SELECT coalesce(max(id), 0) + 1 FROM count_deltas --sqlite
+--postgres: SELECT nextval(pg_get_serial_sequence('count_deltas', 'id'))
+;
+
 -- name: count_delta_insert
-INSERT INTO count_deltas (changes) VALUES ($1) RETURNING id;
+INSERT INTO count_deltas (id, changes) VALUES ($1, $2);
 
 -- name: count_deltas
 -- scans: it has few rows: every 64th insert folds them into queue_counts

@@ -1,6 +1,6 @@
 // The contract under a server's configuration: what types and categories decide, how keys are made.
-#include "config_file.h"
 #include "base/time_text.h"
+#include "config_file.h"
 #include "fixture.h"
 #include "model/stable.h"
 
@@ -291,10 +291,17 @@ RULES_TEST(OPS_15_only_some_types_may_be_scheduled_for_later)
 
 TEST(OPS_15_without_a_configuration_every_job_may_be_scheduled)
 {
-    struct caller caller = { .org_id = S(ORG), .actor_id = S("a"), .request_id = S("r"),
-                             .correlation_id = S("c") };
-    struct contract_rules rules = { .caller = &caller, .now = NOW,
-                                    .policy = policy_builtin_or_default };
+    struct caller caller = {
+        .org_id = S(ORG),
+        .actor_id = S("a"),
+        .request_id = S("r"),
+        .correlation_id = S("c"),
+    };
+    struct contract_rules rules = {
+        .caller = &caller,
+        .now = NOW,
+        .policy = policy_builtin_or_default,
+    };
     struct problems problems = { .arena = test_arena() };
     struct contract contract;
     struct pawl_error err = {0};
@@ -319,16 +326,16 @@ RULES_TEST(OPS_20_only_critical_types_and_operators_enter_the_critical_queue)
         "{'job_type': 'reindex', 'payload': {}, 'idempotency_key': 'k', 'queue': 'q:critical'}",
     };
     for (size_t i = 0; i < countof(others); i++) {
-        book->operator = false;
+        book->operator= false;
         expect_said(book, others[i], "queue: q:critical takes only jobs of types");
-        book->operator = true;
+        book->operator= true;
         EXPECT_STR(taken(book, others[i]).queue, "q:critical");
     }
 }
 
 RULES_TEST(OPS_20_nobody_enqueues_to_the_dead_letters)
 {
-    book->operator = true;
+    book->operator= true;
     expect_said(book, "{'job_type': 'alarm', 'payload': {}, 'idempotency_key': 'k', "
                       "'queue': 'q:deadletter'}",
                 "queue: nothing can be enqueued to q:deadletter");
@@ -415,10 +422,15 @@ TEST_EACH_DB(OPS_22_other_categories_may_have_every_effect)
         struct lease lease = { claimed[0].execution.id, 1, worker_named("A") };
         struct execution e;
         OK(execution_start(tx, &lease, &e, err));
-        struct commit commit = { .result = S("{}"), .annotations = &annotation,
-                                 .annotation_count = 1, .apply = touch,
-                                 .follow_ups = &follow_up, .follow_up_count = i == 0,
-                                 .finish = true };
+        struct commit commit = {
+            .result = S("{}"),
+            .annotations = &annotation,
+            .annotation_count = 1,
+            .apply = touch,
+            .follow_ups = &follow_up,
+            .follow_up_count = i == 0,
+            .finish = true,
+        };
         OK(execution_commit(tx, &lease, &commit, &e, err));
         OK(execution_done(tx, &lease, &e, err));
         if (i == 0)

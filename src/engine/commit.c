@@ -42,9 +42,9 @@ static void check_json(struct problems *problems, const char *field, struct str 
 static unsigned effects_of(const struct commit *commit)
 {
     return (commit->result.n ? EFFECT_RESULT : 0U)
-        | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
-        | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
-        | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
+         | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
+         | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
+         | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
 }
 
 // The category on the job's policy says what its commit may carry (OPS-22).
@@ -65,7 +65,8 @@ static bool effects_allowed(struct tx *tx, const struct execution *e, const stru
         if (refused & 1U << i)
             buf_addf(&names, "%s%s", names.n ? ", " : "", effect_name(1U << i));
     return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s may not "
-                "carry %.*s", STR(policy.category), STR(buf_str(&names)));
+                                              "carry %.*s",
+                STR(policy.category), STR(buf_str(&names)));
 }
 
 static bool commit_check(struct tx *tx, const struct execution *e, const struct commit *commit,

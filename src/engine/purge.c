@@ -21,8 +21,7 @@ static bool end(struct tx *tx, struct purge *purge, int64_t key, struct pawl_err
     if (job.state == JOB_QUEUED)
         return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
                                S("its queue was purged by an operator"), err);
-    struct subject subject = { job.keys.org, job.id.high, job.attempt };
-    return event_append(tx, subject, EVENT_JOB_CANCEL_REQUESTED, S(""), err)
+    return event_append(tx, job_subject(&job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
         && job_end_waiting(tx, &job, FAILURE_CANCELLED,
                            S("its queue was purged by an operator"), err);
 }

@@ -1,5 +1,5 @@
-// Each recipe makes a JSON value; the key ends in its stable hash. A notification's recipient may be
-// a person, so it is in the key only as part of the hash.
+// Each recipe makes a JSON value; the key ends in its stable hash. A notification's recipient may
+// be a person, so it is in the key only as part of the hash.
 #include "model/key_recipe.h"
 
 #include "model/contract.h"

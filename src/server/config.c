@@ -37,13 +37,13 @@ bool listen_parse(struct arena *arena, struct str text, struct config_listen *li
     struct str host, port;
     int64_t number = 0;
     bool brackets = str_starts(text, S("["));
-    if (brackets && (!str_cut((struct str){ text.s + 1, text.n - 1 }, ']', &host, &port)
-                     || !str_starts(port, S(":"))))
+    struct str inside = { text.s + brackets, text.n - brackets };
+    if (!str_cut(inside, brackets ? ']' : ':', &host, &port))
+        return false;
+    if (brackets && !str_starts(port, S(":")))
         return false;
     if (brackets)
         port = (struct str){ port.s + 1, port.n - 1 };
-    else if (!str_cut(text, ':', &host, &port))
-        return false;
     if (host.n == 0 || host.n > KEY_BYTES_MAX || !str_int(port, &number) || number < 0
         || number > PORT_MAX)
         return false;
@@ -66,7 +66,8 @@ static json_t *show_listen(struct arena *arena, const struct config_row *row, co
     const struct config_listen *listen = from;
     bool colons = listen->host.n && memchr(listen->host.s, ':', listen->host.n);
     return json_string(str_format(arena, "%s%.*s%s:%lld", colons ? "[" : "", STR(listen->host),
-                                  colons ? "]" : "", (long long)listen->port).s);
+                                  colons ? "]" : "", (long long)listen->port)
+                           .s);
 }
 
 static json_t *show_str(struct arena *arena, const struct config_row *row, const void *from)
@@ -114,12 +115,18 @@ static const struct config_kind kind_store = { "`sqlite:PATH`", read_store, show
 static const struct config_kind kind_listen = { "`HOST:PORT`", read_listen, show_listen, NULL };
 static const struct config_kind kind_word = { "word", read_word, show_str, NULL };
 static const struct config_kind kind_file = { "file", read_file, show_str, NULL };
-static const struct config_kind kind_log_file = { "`stderr` or file", read_log_file, show_str, NULL };
+static const struct config_kind kind_log_file = {
+    "`stderr` or file", read_log_file, show_str, NULL,
+};
 
 // ----- the tables
 
-static const char *const levels[] = { [LOG_LEVEL_DEBUG] = "debug", [LOG_LEVEL_INFO] = "info",
-                                      [LOG_LEVEL_WARNING] = "warning", NULL };
+static const char *const levels[] = {
+    [LOG_LEVEL_DEBUG] = "debug",
+    [LOG_LEVEL_INFO] = "info",
+    [LOG_LEVEL_WARNING] = "warning",
+    NULL,
+};
 static const char *const durabilities[] = { [DURABILITY_FULL] = "full", NULL };
 
 // clang-format off
@@ -202,7 +209,8 @@ static const struct config_row rows[] = {
       .table = &limit_table },
     { "durability", &kind_choice, MEMBER(config, durability), "full",
       "what is answered is on disk", .words = durabilities },
-    { "log", &kind_section, MEMBER(config, log), NULL, "what the server says", .table = &log_table },
+    { "log", &kind_section, MEMBER(config, log), NULL, "what the server says",
+      .table = &log_table },
     { "policies", &kind_policies, MEMBER(config, policies), NULL,
       "how jobs are retried, by name", .table = &policy_table },
     { "queues", &kind_queues, MEMBER(config, queues), NULL,

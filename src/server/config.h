@@ -47,8 +47,8 @@ struct config_listen {
     int64_t port;
 };
 
-// A policy of the user's own, complete. Queue and key TTL come from a job type's category unless the
-// policy says them itself.
+// A policy of the user's own, complete. Queue and key TTL come from a job type's category unless
+// the policy says them itself.
 struct config_policy {
     struct policy policy;
     bool says_queue, says_key_ttl;

@@ -236,9 +236,10 @@ static void read_environment(const struct reading *r, const struct config_row *r
     for (const struct yaml_node *node = map->first; node; node = node->next) {
         const struct reading *at = SUB(r, node);
         struct str value = S("");
-        if (!is_variable(node->key) || is_ours(node->key))
-            wrong_key(at, node, is_ours(node->key) ? "is set by Pawl itself"
-                                                   : "is no name of a variable");
+        if (is_ours(node->key))
+            wrong_key(at, node, "is set by Pawl itself");
+        else if (!is_variable(node->key))
+            wrong_key(at, node, "is no name of a variable");
         else if (take_value(at, node, &value))
             list[count++] = str_format(r->arena, "%.*s=%.*s", STR(node->key), STR(value)).s;
     }
@@ -259,4 +260,6 @@ static json_t *show_environment(struct arena *arena, const struct config_row *ro
     return list;
 }
 
-const struct config_kind kind_environment = { "map of variables", read_environment, show_environment, NULL };
+const struct config_kind kind_environment = {
+    "map of variables", read_environment, show_environment, NULL,
+};

@@ -1,5 +1,5 @@
-// Policies of the user's own. One may be like another that stands further down, so each is completed
-// when the one it is like is.
+// Policies of the user's own. One may be like another that stands further down, so each is
+// completed when the one it is like is.
 #include "server/config_read.h"
 
 #include <assert.h>
@@ -10,8 +10,7 @@
 enum { POLICIES_MAX = 200 };
 
 static const char *const backoffs[] = { "fixed", "exponential", NULL };
-static const char *const crashes[] = { [ON_CRASH_FAIL] = "fail", [ON_CRASH_RETRY] = "retry",
-                                       NULL };
+static const char *const crashes[] = { [ON_CRASH_FAIL] = "fail", [ON_CRASH_RETRY] = "retry", NULL };
 static const char *const timeouts[] = { [ON_TIMEOUT_TIMED_OUT] = "timed_out",
                                         [ON_TIMEOUT_RETRY] = "retry",
                                         [ON_TIMEOUT_FAIL] = "fail",

@@ -369,7 +369,8 @@ json_t *table_show(struct arena *arena, const struct config_table *table, const 
         const char *value = (const char *)from + row->offset;
         if (row->kind->show)
             complete &= json_object_set_new(object, row->key,
-                                            row->kind->show(arena, row, value)) == 0;
+                                            row->kind->show(arena, row, value))
+                     == 0;
     }
     if (complete)
         return object;

@@ -46,7 +46,10 @@ struct config_table {
 
 #define MEMBER(type, member) \
     .offset = offsetof(struct type, member), .bytes = sizeof(((struct type *)0)->member)
-#define TABLE(title, list) { .name = title, .rows = list, .count = countof(list) }
+#define TABLE(title, list)                                  \
+    {                                                       \
+        .name = title, .rows = list, .count = countof(list) \
+    }
 
 extern const struct config_kind kind_text;      // 1 to `max` bytes, one line or more
 extern const struct config_kind kind_name;      // as queues and instances are called

@@ -125,8 +125,12 @@ static json_t *show_key(struct arena *arena, const struct config_row *row, const
 
 static const struct config_kind kind_category = { "category", read_category, NULL, NULL };
 static const struct config_kind kind_policy = { "policy", read_policy, NULL, NULL };
-static const struct config_kind kind_directory = { "directory", read_directory, show_directory, NULL };
-static const struct config_kind kind_key = { "`content` or list of fields", read_key, show_key, NULL };
+static const struct config_kind kind_directory = {
+    "directory", read_directory, show_directory, NULL,
+};
+static const struct config_kind kind_key = {
+    "`content` or list of fields", read_key, show_key, NULL,
+};
 
 // ----- the table
 
@@ -225,8 +229,10 @@ static void finish(const struct config *config, struct draft *draft)
                   || str_eq(type->policy.queue, CRITICAL_QUEUE);
     type->allow_delay |= category_row(type->category)->delay;
     if (type->key.kind == RECIPE_NONE && type->category == CATEGORY_NOTIFICATION)
-        type->key = (struct recipe){ .kind = RECIPE_NOTIFICATION,
-                                     .bucket_us = draft->bucket_us };
+        type->key = (struct recipe){
+            .kind = RECIPE_NOTIFICATION,
+            .bucket_us = draft->bucket_us ? draft->bucket_us : BUCKET_US_DEFAULT,
+        };
     draft->type.grace_us = draft->grace_us ? draft->grace_us : config->limits.grace_us;
     if (!draft->type.directory)
         draft->type.directory = config->directory.s;
@@ -301,10 +307,13 @@ static void read_types(const struct reading *r, const struct config_row *row,
 static json_t *show_type(struct arena *arena, const struct config_type *type)
 {
     const struct policy *policy = &type->type.policy;
-    struct draft draft = { .type = *type, .timeout_us = policy->timeout_us,
-                           .grace_us = type->grace_us, .queue = policy->queue };
-    draft.bucket_us = type->type.key.kind != RECIPE_NOTIFICATION ? 0
-                    : type->type.key.bucket_us ? type->type.key.bucket_us : BUCKET_US_DEFAULT;
+    struct draft draft = {
+        .type = *type,
+        .timeout_us = policy->timeout_us,
+        .grace_us = type->grace_us,
+        .bucket_us = type->type.key.bucket_us,
+        .queue = policy->queue,
+    };
     json_t *object = table_show(arena, &type_table, &draft);
     json_object_set_new(object, "category", json_stringn(policy->category.s, policy->category.n));
     json_object_set_new(object, "policy", json_stringn(policy->name.s, policy->name.n));

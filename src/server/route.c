@@ -10,6 +10,7 @@ static const struct routes *const tables[] = {
     &routes_leases,
     &routes_executions,
     &routes_steps,
+    &routes_queues,
     &routes_keys,
     &routes_events,
     &routes_system,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/weight.h"
 #include "server/command.h"
 #include "server/exchange.h"
 #include "server/http.h"
@@ -11,80 +12,6 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
-
-// ----- reading
-
-static struct db *reader_take(struct server *s)
-{
-    pthread_mutex_lock(&s->reading);
-    struct db *db = s->reader_count > 0 ? s->readers[--s->reader_count] : NULL;
-    pthread_mutex_unlock(&s->reading);
-    return db;
-}
-
-static void reader_give_back(struct server *s, struct db *db)
-{
-    pthread_mutex_lock(&s->reading);
-    bool kept = s->reader_count < READERS_MAX;
-    if (kept)
-        s->readers[s->reader_count++] = db;
-    pthread_mutex_unlock(&s->reading);
-    if (!kept)
-        db_close(db);
-}
-
-bool server_begin_read(struct server *s, struct reading *reading, struct arena *arena,
-                       struct pawl_error *err)
-{
-    struct db_options options = {
-        .url = str_of(s->pawl->options.store),
-        .world = s->pawl->world,
-        .read_only = true,
-    };
-    *reading = (struct reading){ .db = reader_take(s) };
-    if (!reading->db && !db_open(&reading->db, &options, err))
-        return false;
-    if (tx_begin(reading->db, TX_READ, arena, &reading->tx, err))
-        return true;
-    db_close(reading->db);
-    return false;
-}
-
-void server_end_read(struct server *s, struct reading *reading)
-{
-    tx_end(&reading->tx);
-    reader_give_back(s, reading->db);
-}
-
-bool server_read(struct server *s, struct exchange *x, struct pawl_error *err)
-{
-    struct reading reading;
-    if (!server_begin_read(s, &reading, &x->arena, err))
-        return false;
-    reading.tx.caller = &x->caller;
-    bool done = x->route->act(x, &reading.tx, err);
-    server_end_read(s, &reading);
-    return done;
-}
-
-// Every change leaves an event.
-bool server_changed(struct server *s, int64_t *newest)
-{
-    SCOPED(arena) struct arena arena = {0};
-    struct pawl_error err;
-    struct reading reading;
-    int64_t now = *newest;
-    if (!server_begin_read(s, &reading, &arena, &err))
-        return false;
-    SCOPED(rows) struct rows rows = {0};
-    if (sql_ask_plain(&reading.tx, &rows, Q_AUDIT_NEWEST, &err) && rows_next(&rows))
-        now = row_int(&rows);
-    rows_end(&rows);
-    server_end_read(s, &reading);
-    bool changed = now != *newest;
-    *newest = now;
-    return changed;
-}
 
 // ----- what each commit tells
 
@@ -96,6 +23,22 @@ static void observe(void *self, const struct observed *observed)
 }
 
 // ----- opening
+
+// Weights and limits of queues; the earlier ones live on, a transaction may still use them.
+static bool use_terms(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    struct queue_terms *terms = arena_new(&s->arena, struct queue_terms, 1);
+    struct queue_term *rows = arena_new(&s->arena, struct queue_term, config->queue_count + 1);
+    if (!terms || !rows)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
+    for (size_t i = 0; i < config->queue_count; i++)
+        rows[i] = (struct queue_term){ .name = config->queues[i].name,
+                                       .weight = config->queues[i].weight,
+                                       .depth_max = config->queues[i].depth };
+    *terms = (struct queue_terms){ rows, config->queue_count };
+    pipeline_set_terms(s->pawl->pipeline, terms);
+    return true;
+}
 
 static struct str instance_name(struct server *s, struct arena *arena)
 {
@@ -207,7 +150,7 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
-    return start_runner(s, err) && (!listens || listen_safely(s, err));
+    return use_terms(s, config, err) && start_runner(s, err) && (!listens || listen_safely(s, err));
 }
 
 bool server_open(struct server **opened, const struct server_options *options,
@@ -304,17 +247,8 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
+    if (!use_terms(s, config, err))
+        return false;
     atomic_store(&s->config, config);
-    return true;
-}
-
-// ----- figures
-
-bool server_gauges(struct server *s, struct arena *arena, struct gauges *gauges,
-                   struct pawl_error *err)
-{
-    (void)arena;
-    (void)err;
-    *gauges = (struct gauges){ .runner = pawl_figures(s->pawl) };
     return true;
 }

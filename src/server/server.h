@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/event.h"
 #include "run/handle.h"
 #include "server/config.h"
 #include "server/identity.h"
@@ -82,3 +83,7 @@ bool server_changed(struct server *server, int64_t *newest);
 // What is so now, for the metrics.
 CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,
                            struct pawl_error *err);
+
+// Something that happened to the server itself, for the audit trail (OPS-19).
+void server_record(struct server *server, const char *subject, enum event event,
+                   struct str detail);

@@ -163,6 +163,21 @@ void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place,
 
 // ----- rows
 
+// A decimal number and what follows it. By hand, for it is in the way of every commit.
+static void add_number(struct buf *text, int64_t number, char mark)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    digits[--at] = mark;
+    do
+        digits[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        digits[--at] = '-';
+    buf_add(text, (struct str){ digits + at, sizeof digits - at });
+}
+
 static struct str pack(struct arena *arena, const struct sums *sums)
 {
     struct buf text = buf_new(arena, SIZE_MAX / 2);
@@ -170,11 +185,11 @@ static struct str pack(struct arena *arena, const struct sums *sums)
         const struct entry *e = &sums->entries[i];
         if (changes_nothing(e))
             continue;
-        buf_addf(&text, "%s[%lld,%lld", text.n ? "," : "[", (long long)e->org,
-                 (long long)e->queue);
+        buf_add(&text, text.n ? S(",[") : S("[["));
+        add_number(&text, e->org, ',');
+        add_number(&text, e->queue, ',');
         for (size_t place = 0; place < PLACES; place++)
-            buf_addf(&text, ",%lld", (long long)e->at[place]);
-        buf_add_char(&text, ']');
+            add_number(&text, e->at[place], place + 1 < PLACES ? ',' : ']');
     }
     if (text.n > 0)
         buf_add_char(&text, ']');
@@ -270,6 +285,13 @@ static bool fold(struct tx *tx, struct pawl_error *err)
     return db_run(tx, Q_COUNT_DELTAS_DELETE, NULL, 0, NULL, err);
 }
 
+// Folding leaves no rows, so on SQLite it is how many there are by then.
+static bool next_id(struct tx *tx, int64_t *id, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask_plain(tx, &rows, Q_COUNT_DELTA_NEXT, err) && rows_number(&rows, id, err);
+}
+
 bool counts_settle(struct tx *tx, struct pawl_error *err)
 {
     struct counts *counts = tx->db->counts;
@@ -280,13 +302,9 @@ bool counts_settle(struct tx *tx, struct pawl_error *err)
     if (changes.n == 0)
         return true;
     int64_t id = 0;
-    {
-        SCOPED(rows) struct rows rows = {0};
-        if (!sql_ask(tx, &rows, Q_COUNT_DELTA_INSERT, err, TEXT(changes))
-            || !rows_number(&rows, &id, err))
-            return false;
-    }
-    return id % FOLD_ROWS != 0 || fold(tx, err);
+    return next_id(tx, &id, err)
+        && sql_run(tx, Q_COUNT_DELTA_INSERT, err, INT(id), TEXT(changes))
+        && (id % FOLD_ROWS != 0 || fold(tx, err));
 }
 
 // ----- reading
