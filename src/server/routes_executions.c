@@ -66,22 +66,23 @@ static bool release(struct tx *tx, const struct lease *lease, struct call *c,
 
 // ----- heartbeat
 
-static const struct field heartbeat_fields[] = {
-    WHO,
-    FIELD(struct call, progress, FIELD_OBJECT, .summary = "how far it is: {percent, message}"),
-};
-
 static const struct field progress_fields[] = {
     FIELD(struct progress, percent, FIELD_NUMBER, .required = true, .min = 0, .max = 100,
           .summary = "0 to 100"),
     FIELD(struct progress, message, FIELD_TEXT, .max = PROGRESS_BYTES_MAX, .summary = "in words"),
 };
+static const struct fields progress_object = FIELDS(progress_fields);
+
+static const struct field heartbeat_fields[] = {
+    WHO,
+    FIELD(struct call, progress, FIELD_OBJECT, .inside = &progress_object,
+          .summary = "how far it is"),
+};
 
 static bool heartbeat_check(struct exchange *x, struct call *c, const char *prefix)
 {
-    static const struct fields fields = FIELDS(progress_fields);
     struct str at = str_format(&x->arena, "%sprogress.", prefix);
-    return !c->progress || fields_read(&fields, c->progress, at.s, &c->reported, &x->problems);
+    return !c->progress || fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
 }
 
 static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
@@ -95,7 +96,7 @@ static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
 static const struct field commit_fields[] = {
     WHO,
     FIELD(struct call, result, FIELD_VALUE, .summary = "what came out of it"),
-    FIELD(struct call, enqueue, FIELD_OBJECTS, .max = FOLLOW_UPS_MAX,
+    FIELD(struct call, enqueue, FIELD_OBJECTS, .max = FOLLOW_UPS_MAX, .schema = "NewJob",
           .summary = "jobs that exist because of this one"),
     FIELD(struct call, annotations, FIELD_OBJECTS, .max = ANNOTATIONS_MAX,
           .summary = "objects for the audit trail"),
@@ -161,32 +162,32 @@ static bool commit(struct tx *tx, const struct lease *lease, struct call *c,
 
 // ----- fail
 
-static const struct field fail_fields[] = {
-    WHO,
-    FIELD(struct call, error, FIELD_OBJECT, .required = true,
-          .summary = "why: {class, message, detail}"),
-    FIELD(struct call, retry_after_ms, FIELD_NUMBER, .min = 0, .max = 86400000,
-          .summary = "no other attempt before this, as a provider's Retry-After asks"),
-};
-
 struct failure_object {
     struct str class, message, detail;
 };
 
 static const struct field error_fields[] = {
-    FIELD(struct failure_object, class, FIELD_TEXT, .required = true,
+    FIELD(struct failure_object, class, FIELD_TEXT, .required = true, .words = words_said_class,
           .summary = "decides whether another attempt follows"),
     FIELD(struct failure_object, message, FIELD_TEXT, .required = true,
           .summary = "what happened"),
     FIELD(struct failure_object, detail, FIELD_TEXT, .summary = "more, for who looks into it"),
 };
+static const struct fields error_object = FIELDS(error_fields);
+
+static const struct field fail_fields[] = {
+    WHO,
+    FIELD(struct call, error, FIELD_OBJECT, .required = true, .inside = &error_object,
+          .summary = "why"),
+    FIELD(struct call, retry_after_ms, FIELD_NUMBER, .min = 0, .max = 86400000,
+          .summary = "no other attempt before this, as a provider's Retry-After asks"),
+};
 
 static bool fail_check(struct exchange *x, struct call *c, const char *prefix)
 {
-    static const struct fields fields = FIELDS(error_fields);
     struct failure_object object = {0};
     struct str at = str_format(&x->arena, "%serror.", prefix);
-    if (!fields_read(&fields, c->error, at.s, &object, &x->problems))
+    if (!fields_read(&error_object, c->error, at.s, &object, &x->problems))
         return false;
     c->failure = (struct work_error){
         .message = object.message,
@@ -291,7 +292,7 @@ struct calls {
 
 static const struct field batch_body[] = {
     FIELD(struct calls, operations, FIELD_OBJECTS, .required = true, .min = 1, .max = BATCH_MAX,
-          .summary = "each with `op`, `exec_id` and the fields of that call"),
+          .schema = "Operation", .summary = "each with `op`, `exec_id` and the fields of that call"),
 };
 
 // `op` and `exec_id` are the batch's, the rest is the call's.
@@ -365,7 +366,7 @@ static bool batch_answer(struct exchange *x, struct pawl_error *err)
         .method = "POST", .path = "/v1/executions/{id}/" word, .permission = MAY_LEASE,           \
         .kind = ROUTE_WRITE, .summary = text, .data_bytes = sizeof(struct call),                  \
         .body = FIELDS(table), .body_size = BODY_BULK, .prepare = one_prepare, .act = one_act,    \
-        .answer = one_answer, .schema = "Execution", .statuses = { 200, 404, 409, 422 },          \
+        .answer = one_answer, .schema = "HeldExecution", .statuses = { 200, 404, 409, 422 },      \
     }
 
 static const struct route rows[] = {
