@@ -2,6 +2,7 @@
 #include "server/admit.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "model/text_rule.h"
 #include "server/http.h"
@@ -9,7 +10,7 @@
 #include "server/route.h"
 #include "server/server.h"
 
-enum { REQUEST_ID_BYTES_MAX = 128 };
+enum { REQUEST_ID_BYTES_MAX = 128, HEADERS_MAX = 100 };
 
 static bool refuse(struct exchange *x, int status, const char *code, const char *message)
 {
@@ -21,13 +22,26 @@ static bool refuse(struct exchange *x, int status, const char *code, const char 
 // ----- the request itself
 
 // Two lengths, or a length and chunks, are how one request is smuggled inside another.
+static bool has_one_length(const struct headers *h)
+{
+    if (h->transfer_encodings == 0)
+        return h->content_lengths == 0 || (h->content_lengths == 1 && h->content_length >= 0);
+    return h->content_lengths == 0 && h->transfer_encodings == 1 && !h->old
+        && h->transfer_encoding.n == strlen("chunked")
+        && strncasecmp(h->transfer_encoding.s, "chunked", h->transfer_encoding.n) == 0;
+}
+
 static bool sound(struct exchange *x, const struct headers *h)
 {
-    if (h->content_lengths > 1 || (h->content_lengths && h->transfer_encodings)
-        || h->transfer_encodings > 1 || (h->content_lengths && h->content_length < 0))
+    if (!has_one_length(h))
         return refuse(x, 400, "bad_request", "the length of the body is said twice or not at all: "
                                              "send one Content-Length, or chunks");
-    if (h->hosts > 1 || h->foul)
+    if (h->target_foul)
+        return refuse(x, 400, "bad_request", "the path is not one: percent-codes must be whole, "
+                                             "and neither NUL nor, before the query, a slash");
+    if (h->count > HEADERS_MAX)
+        return refuse(x, 431, "headers", "there are too many headers");
+    if (h->hosts > 1 || (h->hosts == 0 && !h->old) || h->foul)
         return refuse(x, 400, "bad_request", "a header that must be there once, in plain "
                                              "characters, is not");
     if (h->authorizations > 1)
@@ -186,6 +200,9 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
         return body.n == 0 || refuse(x, 400, "bad_request", "this takes no body");
     if (body.n == 0 && route->body_optional)
         return true;
+    if (h->content_encoding.n && strcasecmp(h->content_encoding.s, "identity") != 0)
+        return refuse(x, 415, "encoded", "the body must be sent as it is, without a "
+                                         "Content-Encoding");
     if (!is_json(h->content_type))
         return refuse(x, 415, "not_json", "the body must be sent as Content-Type: "
                                           "application/json");

@@ -306,14 +306,13 @@ static void read_call(struct exchange *x, const json_t *object, const char *pref
     SCOPED(json) json_t *rest = json_copy(json_iterable(object));
     json_object_del(rest, "op");
     json_object_del(rest, "exec_id");
-    if (!fields_read(&fields, first, prefix, &head, &x->problems))
-        return;
+    (void)!fields_read(&fields, first, prefix, &head, &x->problems);  // go on: name every problem
     call->id = head.exec_id;
     call->verb = verb_of(head.op);
-    if (!call->verb)
+    if (!call->verb && head.op.n)
         problem_add(&x->problems, str_format(&x->arena, "%sop", prefix).s,
                     "must be one of start heartbeat commit done fail release");
-    else if (fields_read(&call->verb->fields, rest, prefix, call, &x->problems)
+    else if (call->verb && fields_read(&call->verb->fields, rest, prefix, call, &x->problems)
              && call->verb->check)
         (void)!call->verb->check(x, call, prefix);
 }
