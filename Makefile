@@ -5,14 +5,17 @@ CYCLES ?= 1000
 KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run test lint asan tsan check-tree bench bench-full torture-kill torture-runner
+.PHONY: all run demo test lint asan tsan check-tree bench bench-full torture-kill torture-runner
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build
 	@tools/build build product
 
-run: all ## documents processed in parallel, the program killed with -9, recovery, verify
+run: all ## the server on 127.0.0.1:7319, with a sample configuration whose commands really run
+	@PAWL=build/pawl examples/server/run
+
+demo: all ## documents processed in parallel, the program killed with -9, recovery, verify
 	@PAWL=build/pawl BUILD=build examples/documents/run
 
 test: ## builds and runs every test; the last line is "N passed, N failed"
