@@ -71,7 +71,7 @@ static bool next_type(struct tx *tx, const struct lanes *lanes, struct lane *lan
     SCOPED(rows) struct rows rows = {0};
     bool asked = lane->project.n
         ? sql_ask(tx, &rows, Q_READY_NEXT_TYPE_OF_PROJECT, err, INT(lanes->org),
-                  TEXT(lane->project), INT(lanes->queue), INT(lane->type))
+                             TEXT(lane->project), INT(lanes->queue), INT(lane->type))
         : sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(lanes->queue), INT(lane->type));
     return asked && rows_number(&rows, &lane->type, err);
 }
