@@ -5,7 +5,7 @@ CYCLES ?= 1000
 KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run demo test lint asan tsan check-tree bench bench-full torture-kill torture-runner
+.PHONY: all run demo test lint asan tsan check-tree bench bench-full torture-kill torture-runner torture-server
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -61,6 +61,11 @@ torture-runner: ## a program with 50 threads and a runner, killed with -9 KILLS=
 	@tools/packages build test
 	@tools/build build
 	@RUNNER_KILLS=$(KILLS) BUILD=build build/tests/runner_kill_test
+
+torture-server: ## the server under load, killed with -9 KILLS=300 times
+	@tools/packages build test
+	@tools/build build
+	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
 format: ## rewrites the C sources as lint wants them
 	@tools/packages lint

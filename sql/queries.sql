@@ -104,6 +104,9 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
   FROM executions e
   JOIN workers w ON w.id = e.worker
  WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND (e.org = $1 OR $1 = 0)
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($3, j.project_id) > 0))
  GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
  ORDER BY count(*) DESC, w.id LIMIT $2;
 
