@@ -38,7 +38,7 @@ static void first_store(struct box *box)
     EXPECT(sqlite3_open(path, &connection) == SQLITE_OK);
     EXPECT_INT(migrations[0].version, 1);
     char *why = NULL;
-    sqlite3_exec(connection, "PRAGMA application_id = 1348564844; PRAGMA journal_mode = WAL;", NULL, NULL, NULL);
+    sqlite3_exec(connection, "PRAGMA application_id = 1348564844", NULL, NULL, NULL);
     sqlite3_exec(connection, migrations[0].sqlite, NULL, NULL, &why);
     EXPECT(why == NULL);
     sqlite3_exec(connection, first_version, NULL, NULL, &why);

@@ -100,8 +100,8 @@ static const struct command commands[] = {
       .details =
           "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
           "resume  what was paused goes on\n"
-          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs and what\n"
-          "        comes while it goes on stays. Without --yes it only says how many that would be.\n"
+          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs, and\n"
+          "        what comes meanwhile, stays. Without --yes it only says how many there are.\n"
           "\n"
           "Without --org the whole queue, of every org.\n",
       .example = "pawl queue pause q:exports",

@@ -108,10 +108,9 @@ static void greet(struct cli *cli, struct server *server)
     if (address.n == 0) {
         printf("pawl %s works on %.*s\n", PAWL_VERSION, STR(safe(&cli->arena, config->store)));
     } else {
-        printf("pawl %s on %s://%.*s, store %.*s\n\n", PAWL_VERSION, scheme, STR(address),
+        printf("pawl %s on %s://%.*s, store %.*s\n", PAWL_VERSION, scheme, STR(address),
                STR(safe(&cli->arena, config->store)));
-        puts("Try:");
-        printf("  curl -s %s://%.*s/readyz\n", scheme, STR(address));
+        printf("The API is described at %s://%.*s/openapi.json\n", scheme, STR(address));
     }
     fflush(stdout);
 }

@@ -18,27 +18,6 @@
 #define WAIT_US_MIN MILLISECONDS(1)
 #define WAIT_US_MAX DAYS(365)
 
-static const char *const actor_types[] = {
-    [ACTOR_USER] = "user",
-    [ACTOR_SYSTEM] = "system",
-    [ACTOR_API_KEY] = "api_key",
-};
-_Static_assert(countof(actor_types) == ACTOR_TYPES, "one name per type");
-
-const char *actor_type_name(enum actor_type type)
-{
-    assert(type < ACTOR_TYPES);
-    return actor_types[type];
-}
-
-bool actor_type_parse(struct str name, enum actor_type *type)
-{
-    for (unsigned i = 0; i < ACTOR_TYPES; i++)
-        if (str_eq(name, str_of(actor_types[i])))
-            return *type = (enum actor_type)i, true;
-    return false;
-}
-
 struct reader {
     const struct contract *contract;
     pawl_time now;
@@ -59,6 +38,8 @@ struct field {
     bool (*absent)(struct reader *r);  // fills or refuses what was not sent
     bool (*check)(struct reader *r, const struct field *field);
     bool required;  // a stored job has it
+    bool sent;      // and the caller must send it
+    const char *type, *format;  // of JSON, for documentation; NULL: string, none
     // For fields of text:
     size_t offset;  // in struct contract
     size_t bytes_max;
@@ -431,17 +412,19 @@ static bool check_payload(struct reader *r, const struct field *field)
 #define NAME .bytes_max = NAME_BYTES_MAX
 #define KEY .bytes_max = KEY_BYTES_MAX, .fits = text_is_key, \
             .want = "text of 1 to 256 bytes without control characters"
-#define UUID .bytes_max = KEY_BYTES_MAX, .fits = text_is_uuid, .want = "a UUID"
+#define UUID .bytes_max = KEY_BYTES_MAX, .fits = text_is_uuid, .want = "a UUID", .format = "uuid"
+
+#define LATER "left out: it is not supported yet"
 
 // clang-format off
 static const struct field fields[] = {
-    { "job_type", .required = true, TEXT(job_type), NAME, .fits = text_is_type,
+    { "job_type", .required = true, .sent = true, TEXT(job_type), NAME, .fits = text_is_type,
       .want = "1 to 128 of A-Z a-z 0-9 . _ : - that start with a letter or digit" },
     { "policy", .required = true, .read = read_policy, .absent = absent_policy,
       .check = check_policy, AT(policy.name), NAME, .fits = text_is_key,
       .want = "the name of a policy" },
-    { "payload", .required = true, .read = read_payload, .check = check_payload,
-      .want = "an object" },
+    { "payload", .required = true, .sent = true, .read = read_payload, .check = check_payload,
+      .type = "object", .want = "an object" },
     { "idempotency_key", .read = read_text, .absent = absent_key, .check = check_key,
       AT(idempotency_key), KEY },
     { "org_id", .required = true, .read = read_org, .check = check_text, AT(org_id), UUID },
@@ -452,22 +435,37 @@ static const struct field fields[] = {
     { "request_id", .required = true, TEXT(request_id), KEY },
     { "correlation_id", .required = true, TEXT(correlation_id), KEY },
     { "scheduled_for", .read = read_time, .check = check_time,
-      .want = "an RFC 3339 time such as 2026-08-22T10:00:00Z" },
+      .format = "date-time", .want = "an RFC 3339 time such as 2026-08-22T10:00:00Z" },
     { "traceparent", TEXT(traceparent), .bytes_max = KEY_BYTES_MAX, .fits = text_is_traceparent,
       .want = "a W3C traceparent: 00-<32 hex>-<16 hex>-<2 hex> in lower case" },
     { "queue", .required = true, .read = read_text, .absent = absent_queue, .check = check_queue,
       AT(queue), NAME, .fits = text_is_name, .want = "1 to 128 of A-Z a-z 0-9 . _ : -" },
     { "priority", .read = read_priority, .check = check_priority,
-      .want = "a whole number from -100 to 100" },
+      .type = "integer", .want = "a whole number from -100 to 100" },
     { "serial_key", TEXT(serial_key), KEY },
     { "max_wait", .read = read_wait, .check = check_wait,
       .want = "a duration such as 30s (units: ms s m h d), from 1ms to 365d" },
-    { "submit", .read = read_submit, .want = "true or false" },
+    { "submit", .read = read_submit, .type = "boolean", .want = "true or false" },
     { "authorized_by", TEXT(authorized_by), KEY },
-    { "after", .read = read_later },
-    { "batch_id", .read = read_later },
+    { "after", .read = read_later, .want = LATER },
+    { "batch_id", .read = read_later, .want = LATER },
 };
 // clang-format on
+
+bool contract_field_at(size_t index, struct contract_field *field)
+{
+    if (index >= countof(fields))
+        return false;
+    const struct field *row = &fields[index];
+    *field = (struct contract_field){
+        .name = row->name,
+        .must_be = row->want,
+        .type = row->type ? row->type : "string",
+        .format = row->format,
+        .sent = row->sent,
+    };
+    return true;
+}
 
 static bool field_read(struct reader *r, const struct field *field, const json_t *value)
 {

@@ -102,6 +102,15 @@ const struct policy *policy_builtin_or_default(void *self, struct str name, stru
 bool contract_read(const json_t *object, const struct contract_rules *rules, const char *prefix,
                    struct contract *contract, struct problems *problems);
 
+// The fields that a caller may send, in a row, for documentation. False past the last.
+struct contract_field {
+    const char *name;
+    const char *must_be;  // completes "must be ..."
+    const char *type, *format;  // of JSON; format NULL: none
+    bool sent;            // must be sent
+};
+bool contract_field_at(size_t index, struct contract_field *field);
+
 // The same checks on a contract filled by C code.
 bool contract_check(const struct contract *contract, pawl_time now, const char *prefix,
                     struct problems *problems);

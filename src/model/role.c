@@ -20,6 +20,16 @@ static const struct {
 };
 _Static_assert(countof(rows) == ROLES, "one row per role");
 
+const char *permission_name(unsigned number)
+{
+    static const char *const names[] = {
+        "enqueue", "read",     "see_payload", "cancel",     "retry",     "change",
+        "lease",   "artifact", "queues",      "deadletter", "schedules", "keys",
+    };
+    _Static_assert(MAY_EVERYTHING == (1 << countof(names)) - 1, "one name per bit");
+    return number < countof(names) ? names[number] : NULL;
+}
+
 const char *role_name(enum role role)
 {
     assert((unsigned)role < ROLES);

@@ -22,6 +22,8 @@ enum permission {
     MAY_EVERYTHING = (1 << 12) - 1,
 };
 
+const char *permission_name(unsigned number);  // of the bit 1 << number; NULL: there is none
+
 const char *role_name(enum role role);
 bool role_parse(struct str name, enum role *role);
 struct str role_names(void);  // for messages: `producer, worker, ...`

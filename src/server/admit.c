@@ -1,6 +1,8 @@
 // Each check refuses with its own status and code, and says what to do.
 #include "server/admit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -127,6 +129,38 @@ static bool look_up(struct exchange *x, struct str authorization, struct pawl_er
     return known;
 }
 
+// Once a minute and key its use is noted, behind whatever the request itself does.
+struct noting {
+    struct operation operation;
+    struct arena arena;
+    char key_id[KEY_ID_BYTES + 1];
+};
+
+static bool note_write(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    return key_used(tx, str_of(((struct noting *)self)->key_id), err);
+}
+
+static void note_answered(struct operation *self)
+{
+    arena_end(&((struct noting *)self)->arena);
+    free(self);
+}
+
+static void note_use(struct exchange *x)
+{
+    struct pawl_error err = {0};
+    struct noting *n = x->identity.note_use ? calloc(1, sizeof *n) : NULL;
+    if (!n)
+        return;
+    snprintf(n->key_id, sizeof n->key_id, "%.*s", STR(x->identity.key_id));
+    n->operation = (struct operation){ .run = note_write,
+                                       .answered = note_answered,
+                                       .arena = &n->arena };
+    if (!pipeline_submit(x->server->pawl->pipeline, &n->operation, &err))
+        note_answered(&n->operation);
+}
+
 static bool identified(struct exchange *x, const struct headers *h)
 {
     struct pawl_error err = {0};
@@ -139,6 +173,7 @@ static bool identified(struct exchange *x, const struct headers *h)
     struct caller caller = identity_caller(&x->identity, x->caller.request_id,
                                            x->caller.correlation_id);
     x->caller = caller;
+    note_use(x);
     return x->identity.key_id.n > 0 || may_be_open(x, h);
 }
 

@@ -26,32 +26,36 @@ bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_e
     return true;
 }
 
+// What a refusal is called, and its codes that are no codes of the engine.
+static const struct refusal refusals[] = {
+    { 400, "Not a request we can read", "bad_request not_json" },
+    { 401, "Who are you?", "" },
+    { 403, "Not allowed", "cross_site" },
+    { 404, "Not found", "" },
+    { 405, "Not with this method", "method_not_allowed" },
+    { 408, "Too slow", "request_timeout" },
+    { 409, "Conflict", "" },
+    { 413, "Too large", "" },
+    { 415, "Not JSON", "not_json" },
+    { 421, "Not for this host", "wrong_host" },
+    { 422, "Breaks the contract", "" },
+    { 429, "Too many requests", "" },
+    { 431, "Too many headers", "headers_too_large" },
+    { 500, "Something is wrong here", "" },
+    { 503, "Not now", "draining connections" },
+    { 507, "The disk is full", "" },
+};
+
+const struct refusal *refusal_at(size_t index)
+{
+    return index < countof(refusals) ? &refusals[index] : NULL;
+}
+
 static const char *title_of(int status)
 {
-    static const struct {
-        int status;
-        const char *title;
-    } titles[] = {
-        { 400, "Not a request we can read" },
-        { 401, "Who are you?" },
-        { 403, "Not allowed" },
-        { 404, "Not found" },
-        { 405, "Not with this method" },
-        { 408, "Too slow" },
-        { 409, "Conflict" },
-        { 413, "Too large" },
-        { 415, "Not JSON" },
-        { 421, "Not for this host" },
-        { 422, "Breaks the contract" },
-        { 429, "Too many requests" },
-        { 431, "Too many headers" },
-        { 500, "Something is wrong here" },
-        { 503, "Not now" },
-        { 507, "The disk is full" },
-    };
-    for (size_t i = 0; i < countof(titles); i++)
-        if (titles[i].status == status)
-            return titles[i].title;
+    for (size_t i = 0; i < countof(refusals); i++)
+        if (refusals[i].status == status)
+            return refusals[i].title;
     return "Refused";
 }
 

@@ -62,6 +62,14 @@ CHECKED bool exchange_answer(struct exchange *x, int status, json_t *json, struc
 // The error as application/problem+json (RFC 9457), with every problem of the contract.
 void exchange_refuse(struct exchange *x, const struct pawl_error *err);
 
+// The statuses of refusals, for /openapi.json. NULL past the end.
+struct refusal {
+    int status;
+    const char *title;
+    const char *codes;  // besides those of the engine with this status
+};
+const struct refusal *refusal_at(size_t index);
+
 // A refusal that has no code of the engine: 401, 404 of a path, 405, 413, 415, 429, ...
 void exchange_refuse_as(struct exchange *x, int status, const char *code, const char *format, ...)
     PRINTF(4, 5);

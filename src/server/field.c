@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/time_text.h"
 #include "model/json_field.h"
+#include "server/schema.h"
 
 struct reading {
     const struct field *field;
@@ -289,28 +290,48 @@ bool fields_read_query(const struct fields *fields, struct str name, struct str 
 
 // ----- documentation
 
-static void add_items(const struct field *field, json_t *schema)
+static json_t *inside(struct sheet *sheet, const struct field *field)
 {
-    const char *type = field->kind == FIELD_TEXTS   ? "string"
-                       : field->kind == FIELD_OBJECTS ? "object"
-                                                      : NULL;
-    if (type)
-        json_object_set_new(schema, "items", json_pack("{s:s}", "type", type));
+    if (field->schema)
+        return sheet_ref(sheet, "schemas", field->schema);
+    if (field->inside)
+        return fields_schema(sheet, field->inside);
+    return json_pack("{s:s}", "type", field->kind == FIELD_TEXTS ? "string" : "object");
 }
 
-json_t *field_schema(const struct field *field)
+static json_t *bounded_schema(struct sheet *sheet, const struct field *field)
 {
     const struct kind *kind = &kinds[field->kind];
     json_t *schema = json_object();
     if (kind->type)
-        json_object_set_new(schema, "type", json_string(kind->type));
+        sheet_say(sheet, schema, "type", kind->type);
     if (kind->format)
-        json_object_set_new(schema, "format", json_string(kind->format));
+        sheet_say(sheet, schema, "format", kind->format);
     if (kind->least && bounded(field)) {
-        json_object_set_new(schema, kind->least, json_integer(field->min));
-        json_object_set_new(schema, kind->most, json_integer(field->max));
+        sheet_put(sheet, schema, kind->least, json_integer(field->min));
+        sheet_put(sheet, schema, kind->most, json_integer(field->max));
     }
-    add_items(field, schema);
-    json_object_set_new(schema, "description", json_string(field->summary));
+    if (field->words)
+        schema_words(sheet, schema, field->words);
     return schema;
+}
+
+json_t *field_schema(struct sheet *sheet, const struct field *field)
+{
+    bool list = field->kind == FIELD_TEXTS || field->kind == FIELD_OBJECTS;
+    json_t *schema = field->kind == FIELD_OBJECT ? inside(sheet, field)
+                                                 : bounded_schema(sheet, field);
+    if (list)
+        sheet_put(sheet, schema, "items", inside(sheet, field));
+    sheet_say(sheet, schema, "description", field->summary);
+    return schema;
+}
+
+json_t *fields_schema(struct sheet *sheet, const struct fields *fields)
+{
+    json_t *object = schema_object(sheet);
+    for (size_t i = 0; i < fields->count; i++)
+        schema_property(sheet, object, fields->rows[i].name,
+                        field_schema(sheet, &fields->rows[i]), fields->rows[i].required);
+    return object;
 }

@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 #include "base/world.h"
+#include "server/sheet.h"
+#include "server/words.h"
 
 enum field_kind {
     FIELD_TEXT,      // struct str; bounds are its bytes
@@ -32,6 +34,10 @@ struct field {
     size_t offset;        // in the struct it is read into
     size_t given;         // offset of a bool that says it was there; 0: nobody asks
     const char *summary;  // one line
+    // For /openapi.json; the route checks them:
+    word_at *words;              // a text that is one of these
+    const struct fields *inside; // the fields of an object
+    const char *schema;          // what an object is, or each of a list, by its name there
 };
 
 // The rows of a struct: `static const struct field rows[] = { FIELD(struct claim_request, max, ...`
@@ -58,5 +64,6 @@ bool fields_read(const struct fields *fields, const json_t *object, const char *
 bool fields_read_query(const struct fields *fields, struct str name, struct str value, void *into,
                        struct problems *problems);
 
-// The JSON Schema of a kind with its bounds, for OpenAPI. The caller owns the value.
-json_t *field_schema(const struct field *field);
+// The JSON Schema of one field, and of an object with these, for /openapi.json.
+json_t *field_schema(struct sheet *sheet, const struct field *field);
+json_t *fields_schema(struct sheet *sheet, const struct fields *fields);

@@ -28,7 +28,8 @@ struct job_query {
         .name = #member, .offset = offsetof(type, at.member), __VA_ARGS__ \
     }
 #define JOB_QUERY_FIELDS(type, at, most)                                                        \
-    JOB_QUERY_FIELD(type, at, state, .summary = "only jobs in this state"),                     \
+    JOB_QUERY_FIELD(type, at, state, .words = words_job_state,                                  \
+                    .summary = "only jobs in this state"),                                      \
         JOB_QUERY_FIELD(type, at, queue, .summary = "only jobs in this queue"),                 \
         JOB_QUERY_FIELD(type, at, job_type, .summary = "only jobs of this type"),               \
         JOB_QUERY_FIELD(type, at, serial_key, .summary = "only jobs with this serial key"),     \

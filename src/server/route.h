@@ -25,7 +25,8 @@ struct route {
     // What is sent: read into x->data, a zeroed struct of so many bytes, before `prepare`.
     size_t data_bytes;
     struct fields query, body;
-    bool body_raw;               // not by fields: `prepare` reads x->body
+    bool body_raw;               // not by fields: `prepare` reads x->body ...
+    const char *body_schema;     // ... which is this, by its name in /openapi.json
     enum body_size { BODY_NONE, BODY_SMALL, BODY_BULK } body_size;
     bool body_optional;
 

@@ -66,22 +66,23 @@ static bool release(struct tx *tx, const struct lease *lease, struct call *c,
 
 // ----- heartbeat
 
-static const struct field heartbeat_fields[] = {
-    WHO,
-    FIELD(struct call, progress, FIELD_OBJECT, .summary = "how far it is: {percent, message}"),
-};
-
 static const struct field progress_fields[] = {
     FIELD(struct progress, percent, FIELD_NUMBER, .required = true, .min = 0, .max = 100,
           .summary = "0 to 100"),
     FIELD(struct progress, message, FIELD_TEXT, .max = PROGRESS_BYTES_MAX, .summary = "in words"),
 };
+static const struct fields progress_object = FIELDS(progress_fields);
+
+static const struct field heartbeat_fields[] = {
+    WHO,
+    FIELD(struct call, progress, FIELD_OBJECT, .inside = &progress_object,
+          .summary = "how far it is"),
+};
 
 static bool heartbeat_check(struct exchange *x, struct call *c, const char *prefix)
 {
-    static const struct fields fields = FIELDS(progress_fields);
     struct str at = str_format(&x->arena, "%sprogress.", prefix);
-    return !c->progress || fields_read(&fields, c->progress, at.s, &c->reported, &x->problems);
+    return !c->progress || fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
 }
 
 static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
@@ -95,7 +96,7 @@ static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
 static const struct field commit_fields[] = {
     WHO,
     FIELD(struct call, result, FIELD_VALUE, .summary = "what came out of it"),
-    FIELD(struct call, enqueue, FIELD_OBJECTS, .max = FOLLOW_UPS_MAX,
+    FIELD(struct call, enqueue, FIELD_OBJECTS, .max = FOLLOW_UPS_MAX, .schema = "NewJob",
           .summary = "jobs that exist because of this one"),
     FIELD(struct call, annotations, FIELD_OBJECTS, .max = ANNOTATIONS_MAX,
           .summary = "objects for the audit trail"),
@@ -106,22 +107,42 @@ static const struct field commit_fields[] = {
     FIELD(struct call, done, FIELD_FLAG, .summary = "DONE in the same step"),
 };
 
+// A notification that breaks the contract is told in the audit trail instead (OPS-2).
+static struct str refused_follow_up(struct exchange *x, const struct contract *contract,
+                                    size_t problems_before)
+{
+    const struct problem *first = &x->problems.list[problems_before];
+    SCOPED(json) json_t *detail =
+        json_pack("{s:{s:s%,s:s,s:s%}}", "follow_up_refused", "job_type", contract->job_type.s,
+                  contract->job_type.n, "code", "contract", "message", first->message.s,
+                  first->message.n);
+    x->problems.count = problems_before;
+    return json_text(&x->arena, detail);
+}
+
 static void check_follow_ups(struct exchange *x, struct call *c, const char *prefix)
 {
     pawl_time now = world_wall(x->server->pawl->world);
     struct contract_rules rules = config_rules(x->config, &x->caller, now, false);
-    c->follow_up_count = json_array_size(c->enqueue);
-    c->follow_ups = arena_new(&x->arena, struct contract, c->follow_up_count + 1);
-    for (size_t i = 0; c->follow_ups && i < c->follow_up_count; i++)
-        (void)!contract_read(json_array_get(c->enqueue, i), &rules,
-                             str_format(&x->arena, "%senqueue[%zu].", prefix, i).s,
-                             &c->follow_ups[i], &x->problems);
+    size_t given = json_array_size(c->enqueue);
+    c->follow_ups = arena_new(&x->arena, struct contract, given + 1);
+    c->annotation_texts = arena_new(&x->arena, struct str,
+                                    given + json_array_size(c->annotations) + 2);
+    for (size_t i = 0; c->follow_ups && c->annotation_texts && i < given; i++) {
+        struct contract *contract = &c->follow_ups[c->follow_up_count];
+        size_t before = x->problems.count;
+        if (contract_read(json_array_get(c->enqueue, i), &rules,
+                          str_format(&x->arena, "%senqueue[%zu].", prefix, i).s, contract,
+                          &x->problems))
+            c->follow_up_count++;
+        else if (str_eq(contract->policy.category, S("notification")) && !x->problems.more)
+            c->annotation_texts[c->annotation_count++] = refused_follow_up(x, contract, before);
+    }
 }
 
 static void take_annotations(struct exchange *x, struct call *c)
 {
     size_t given = json_array_size(c->annotations);
-    c->annotation_texts = arena_new(&x->arena, struct str, given + 1);
     for (size_t i = 0; c->annotation_texts && i < given; i++)
         c->annotation_texts[c->annotation_count++] = json_text(&x->arena,
                                                                json_array_get(c->annotations, i));
@@ -161,32 +182,32 @@ static bool commit(struct tx *tx, const struct lease *lease, struct call *c,
 
 // ----- fail
 
-static const struct field fail_fields[] = {
-    WHO,
-    FIELD(struct call, error, FIELD_OBJECT, .required = true,
-          .summary = "why: {class, message, detail}"),
-    FIELD(struct call, retry_after_ms, FIELD_NUMBER, .min = 0, .max = 86400000,
-          .summary = "no other attempt before this, as a provider's Retry-After asks"),
-};
-
 struct failure_object {
     struct str class, message, detail;
 };
 
 static const struct field error_fields[] = {
-    FIELD(struct failure_object, class, FIELD_TEXT, .required = true,
+    FIELD(struct failure_object, class, FIELD_TEXT, .required = true, .words = words_said_class,
           .summary = "decides whether another attempt follows"),
     FIELD(struct failure_object, message, FIELD_TEXT, .required = true,
           .summary = "what happened"),
     FIELD(struct failure_object, detail, FIELD_TEXT, .summary = "more, for who looks into it"),
 };
+static const struct fields error_object = FIELDS(error_fields);
+
+static const struct field fail_fields[] = {
+    WHO,
+    FIELD(struct call, error, FIELD_OBJECT, .required = true, .inside = &error_object,
+          .summary = "why"),
+    FIELD(struct call, retry_after_ms, FIELD_NUMBER, .min = 0, .max = 86400000,
+          .summary = "no other attempt before this, as a provider's Retry-After asks"),
+};
 
 static bool fail_check(struct exchange *x, struct call *c, const char *prefix)
 {
-    static const struct fields fields = FIELDS(error_fields);
     struct failure_object object = {0};
     struct str at = str_format(&x->arena, "%serror.", prefix);
-    if (!fields_read(&fields, c->error, at.s, &object, &x->problems))
+    if (!fields_read(&error_object, c->error, at.s, &object, &x->problems))
         return false;
     c->failure = (struct work_error){
         .message = object.message,
@@ -291,7 +312,7 @@ struct calls {
 
 static const struct field batch_body[] = {
     FIELD(struct calls, operations, FIELD_OBJECTS, .required = true, .min = 1, .max = BATCH_MAX,
-          .summary = "each with `op`, `exec_id` and the fields of that call"),
+          .schema = "Operation", .summary = "each with `op`, `exec_id` and the fields of that call"),
 };
 
 // `op` and `exec_id` are the batch's, the rest is the call's.
@@ -364,7 +385,7 @@ static bool batch_answer(struct exchange *x, struct pawl_error *err)
         .method = "POST", .path = "/v1/executions/{id}/" word, .permission = MAY_LEASE,           \
         .kind = ROUTE_WRITE, .summary = text, .data_bytes = sizeof(struct call),                  \
         .body = FIELDS(table), .body_size = BODY_BULK, .prepare = one_prepare, .act = one_act,    \
-        .answer = one_answer, .schema = "Execution", .statuses = { 200, 404, 409, 422 },          \
+        .answer = one_answer, .schema = "HeldExecution", .statuses = { 200, 404, 409, 422 },      \
     }
 
 static const struct route rows[] = {

@@ -195,6 +195,7 @@ static const struct route rows[] = {
         .method = "POST", .path = "/v1/jobs", .permission = MAY_ENQUEUE, .kind = ROUTE_WRITE,
         .summary = "Stores a job, or many in `jobs`. A known idempotency_key gets its job.",
         .data_bytes = sizeof(struct enqueueing), .body_size = BODY_BULK, .body_raw = true,
+        .body_schema = "Enqueue",
         .prepare = enqueue_prepare, .act = enqueue_act, .answer = enqueue_answer,
         .schema = "Enqueued", .statuses = { 201, 200, 409, 422 },
     },

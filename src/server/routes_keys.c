@@ -23,8 +23,8 @@ struct keying {
 // ----- create
 
 static const struct field create_body[] = {
-    FIELD(struct keying, role, FIELD_TEXT, .required = true,
-          .summary = "producer, worker, viewer, operator or admin"),
+    FIELD(struct keying, role, FIELD_TEXT, .required = true, .words = words_role,
+          .summary = "what its holder may do"),
     FIELD(struct keying, name, FIELD_TEXT, .max = NAME_BYTES_MAX, .summary = "for people"),
     FIELD(struct keying, projects, FIELD_TEXTS, .max = KEY_PROJECTS_MAX,
           .summary = "only these projects; else all of the org"),

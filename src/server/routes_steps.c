@@ -19,12 +19,6 @@ struct stepping {
               .max = INT32_MAX, .summary = "as it was leased")
 
 static const struct field get_query[] = { WHO };
-static const struct field put_body[] = {
-    WHO,
-    FIELD(struct stepping, result, FIELD_VALUE, .summary = "what came out of the step"),
-    FIELD(struct stepping, error, FIELD_OBJECT,
-          .summary = "{message}: the try failed; `may_retry` says whether another is allowed"),
-};
 
 struct step_error {
     struct str message;
@@ -32,6 +26,14 @@ struct step_error {
 static const struct field error_fields[] = {
     FIELD(struct step_error, message, FIELD_TEXT, .required = true, .min = 1,
           .max = ERROR_MESSAGE_BYTES_MAX, .summary = "why it failed"),
+};
+static const struct fields error_object = FIELDS(error_fields);
+
+static const struct field put_body[] = {
+    WHO,
+    FIELD(struct stepping, result, FIELD_VALUE, .summary = "what came out of the step; or"),
+    FIELD(struct stepping, error, FIELD_OBJECT, .inside = &error_object,
+          .summary = "the try failed; `may_retry` says whether another is allowed"),
 };
 
 static bool get_prepare(struct exchange *x, struct pawl_error *err)
@@ -49,12 +51,11 @@ static bool get_prepare(struct exchange *x, struct pawl_error *err)
 
 static bool put_prepare(struct exchange *x, struct pawl_error *err)
 {
-    static const struct fields fields = FIELDS(error_fields);
     struct stepping *s = x->data;
     struct step_error error = {0};
     if ((s->result != NULL) == (s->error != NULL))
         problem_add(&x->problems, "result", "either result or error must be given");
-    if (s->error && fields_read(&fields, s->error, "error.", &error, &x->problems))
+    if (s->error && fields_read(&error_object, s->error, "error.", &error, &x->problems))
         s->message = error.message;
     if (s->result)
         s->result_text = json_text(&x->arena, s->result);
@@ -90,14 +91,14 @@ static const struct route rows[] = {
         .kind = ROUTE_READ, .summary = "A step as it stands, for the worker that holds the job.",
         .data_bytes = sizeof(struct stepping), .query = FIELDS(get_query),
         .prepare = get_prepare, .act = get_act, .answer = step_answer,
-        .schema = "Step", .statuses = { 200, 404, 409, 422 },
+        .schema = "HeldStep", .statuses = { 200, 404, 409, 422 },
     },
     {
         .method = "PUT", .path = "/v1/executions/{id}/steps/{name}", .permission = MAY_LEASE,
         .kind = ROUTE_WRITE, .summary = "The result of a step: the same value again is fine.",
         .data_bytes = sizeof(struct stepping), .body = FIELDS(put_body), .body_size = BODY_BULK,
         .prepare = put_prepare, .act = put_act, .answer = step_answer,
-        .schema = "Step", .statuses = { 200, 404, 409, 422 },
+        .schema = "HeldStep", .statuses = { 200, 404, 409, 422 },
     },
 };
 const struct routes routes_steps = { rows, countof(rows) };

@@ -53,7 +53,9 @@ static bool metrics_answer(struct exchange *x, struct pawl_error *err)
 
 static bool openapi_answer(struct exchange *x, struct pawl_error *err)
 {
-    return exchange_answer(x, 200, openapi_document(&x->arena), err);
+    x->status = 200;
+    x->text = openapi_text();
+    return x->text.n > 0 || fail(err, PAWL_NO_MEMORY, "no memory for the document");
 }
 
 static bool config_answer(struct exchange *x, struct pawl_error *err)
@@ -102,7 +104,8 @@ struct auditing {
 };
 
 static const struct field audit_query[] = {
-    FIELD(struct auditing, event, FIELD_TEXT, .summary = "only events of this name: job.failed"),
+    FIELD(struct auditing, event, FIELD_TEXT, .words = words_event,
+          .summary = "only events of this name"),
     FIELD(struct auditing, job_id, FIELD_TEXT, .summary = "only of this job"),
     FIELD(struct auditing, limit, FIELD_NUMBER, .min = 1, .max = PAGE_EVENTS_MAX,
           .summary = "how many at most; else 50"),
