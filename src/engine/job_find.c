@@ -1,13 +1,14 @@
 // Listing jobs, newest first, by a bounded look at the index that fits the question best.
 //
 // There is no index on what callers choose (types, correlation ids): each would cost every enqueue
-// more than it saves here. A page looks at ROWS_MAX rows at most and says where to go on. It ends early
-// when it has grown large: a page of a thousand payloads must not fill the memory.
+// more than it saves here. A page looks at ROWS_MAX rows at most and says where to go on. It ends
+// early when it has grown large: a page of a thousand payloads must not fill the memory.
 #include "base/list.h"
 #include "engine/job.h"
 #include "store/names.h"
 
-enum { ROWS_MAX = 2000, PAGE_MAX = 1000,
+enum { ROWS_MAX = 2000,
+       PAGE_MAX = 1000,
        PAGE_BYTES_MAX = 4 << 20 };  // of payloads and results; one job more may pass it
 
 static bool keys_of(struct tx *tx, enum query query, int64_t org, int64_t before,

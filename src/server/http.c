@@ -293,8 +293,8 @@ static void refuse_size(struct request *r)
                            r->bytes_max);
 }
 
-// The first call for a request: its headers are there. The parameters are dictated by the protocol
-// library.
+// The first call for a request: its headers are there.
+// The parameters are dictated by the protocol library.
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
                              const char *url, const char *method, const char *version,
                              void **context)
@@ -486,7 +486,8 @@ static size_t connections_max(const struct config *config)
 {
     int64_t wanted = config->limits.connections;
     int64_t fds = process_allow_fds(wanted + SURPLUS_MAX + OTHER_FDS) - SURPLUS_MAX - OTHER_FDS;
-    return (size_t)(wanted <= fds ? wanted : fds > 1 ? fds : 1);
+    return (size_t)(wanted <= fds ? wanted : fds > 1 ? fds
+                                                     : 1);
 }
 
 bool http_open(struct http **opened, struct server *server, struct pawl_error *err)

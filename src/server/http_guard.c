@@ -36,8 +36,8 @@ static const char too_slow[] =
     "{\"title\":\"Too slow\",\"status\":408,\"detail\":\"the request did not arrive in time\","
     "\"code\":\"request_timeout\"}";
 
-// What has arrived and lies unread is not late: the thread that reads is busy. Not for ever, since a
-// client that never stops sending always has something there.
+// What has arrived and lies unread is not late: the thread that reads is busy. Not for ever, since
+// a client that never stops sending always has something there.
 static bool waits_for_us(const struct link *link, int64_t now)
 {
     char byte;

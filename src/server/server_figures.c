@@ -4,8 +4,8 @@
 
 #include "base/list.h"
 #include "engine/queue.h"
-#include "server/log.h"
 #include "server/hub.h"
+#include "server/log.h"
 #include "server/metrics.h"
 #include "server/server.h"
 

@@ -103,7 +103,8 @@ test('answers are not kept, not sniffed, and name no software', async () => {
 
 test('ids of the caller come back unless they could do harm', async () => {
   const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  const good = await open.get('/healthz', { headers: { 'x-request-id': 'r-1', traceparent: trace } });
+  const headers = { 'x-request-id': 'r-1', traceparent: trace };
+  const good = await open.get('/healthz', { headers });
   assert.equal(good.headers.get('x-request-id'), 'r-1');
   assert.equal(good.headers.get('traceparent'), trace);
   for (const id of ['x'.repeat(129), 'a\x01b', '\xff', 'a\x7fb']) {

@@ -1,7 +1,7 @@
 // Clients that are slow, silent or too many: each is told so or closed, and nobody else waits.
 //
-// Nothing here is timed: each test waits for what must come, and fails by the runner's limit when it
-// does not.
+// Nothing here is timed: each test waits for what must come, and fails by the runner's limit when
+// that does not come.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
