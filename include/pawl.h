@@ -73,11 +73,14 @@ enum pawl_code {
     PAWL_TOO_LARGE,
     PAWL_BUSY,                // another process has the store: try again
     PAWL_FULL,                // too much waits already: try again later
+    PAWL_QUEUE_FULL,          // the same, in this queue
     PAWL_DISK_FULL,
     PAWL_STORE,               // the store failed
     PAWL_DAMAGED,             // records contradict each other: see `pawl verify`
     PAWL_IN_DOUBT,            // the store was lost in the middle of a commit: it may have happened
     PAWL_NO_MEMORY,
+    PAWL_UNAUTHORIZED,        // no key, or not a good one
+    PAWL_TOO_MANY,            // too many requests: try again later
     PAWL_CODES
 };
 
@@ -310,6 +313,10 @@ PAWL_API PAWL_CHECKED bool pawl_define_policy(struct pawl *pawl, const struct pa
 PAWL_API const char *pawl_job_id(const struct pawl_run *run);
 PAWL_API const char *pawl_job_type(const struct pawl_run *run);
 PAWL_API const char *pawl_org_id(const struct pawl_run *run);
+PAWL_API const char *pawl_project_id(const struct pawl_run *run);  // "" when there is none
+PAWL_API const char *pawl_request_id(const struct pawl_run *run);
+PAWL_API const char *pawl_correlation_id(const struct pawl_run *run);
+PAWL_API const char *pawl_exec_id(const struct pawl_run *run);     // of this execution
 PAWL_API const char *pawl_payload(const struct pawl_run *run);     // JSON
 PAWL_API const char *pawl_effect_key(const struct pawl_run *run);  // the same on every try
 PAWL_API const char *pawl_traceparent(const struct pawl_run *run); // "" when there is none

@@ -97,6 +97,19 @@ INSERT INTO workers (org, worker_id, instance, boot_id, first_seen_at) VALUES ($
 -- name: worker_text
 SELECT worker_id FROM workers WHERE id = $1;
 
+-- Who holds executions now; $1 is 0 for every org.
+-- name: workers_live
+-- scans: live executions only, by their own index
+SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_at)
+  FROM executions e
+  JOIN workers w ON w.id = e.worker
+ WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND (e.org = $1 OR $1 = 0)
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($3, j.project_id) > 0))
+ GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
+ ORDER BY count(*) DESC, w.id LIMIT $2;
+
 -- ===== jobs
 
 -- name: job_newest
@@ -118,7 +131,9 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
-         WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type
+         WHERE r.queue IN (coalesce(c.queue, j.queue),
+                           -(coalesce(c.queue, j.queue) << 31 | j.org))
+           AND r.type = j.type
            AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
        p.reason, p.due_at,
        e.id, e.attempt, e.status, e.attempts_used, e.retry_count, e.crash_count, e.leased_at,
@@ -150,6 +165,9 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
   LEFT JOIN changes c ON c.job = j.id
   LEFT JOIN jobs par ON par.id = j.parent
  WHERE j.id = $1;
+
+-- name: job_project
+SELECT project_id FROM jobs WHERE id = $1;
 
 -- name: change_put
 INSERT INTO changes (job, org, queue, priority, run_at) VALUES ($1, $2, $3, $4, $5)
@@ -233,20 +251,20 @@ DELETE FROM idempotency_generations WHERE generation = $1;
 -- ===== places
 
 -- name: ready_insert
-INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key, project)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: ready_delete
 DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
 
 -- name: ready_serial
-SELECT queue, type, rank, job, attempt FROM ready WHERE org = $1 AND serial_key = $2;
+SELECT queue, type, rank, job, attempt, project FROM ready WHERE org = $1 AND serial_key = $2;
 
--- The queues that have something for a claim, critical first. A step through `ready` for each.
+-- The queues that have something for a claim. A step through `ready` for each.
 -- name: claim_queues
 -- scans: the queues that are not empty
 WITH RECURSIVE filled (queue) AS (
-  SELECT min(queue) FROM ready
+  SELECT min(queue) FROM ready WHERE queue > 0
   UNION ALL
   SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled
    WHERE filled.queue IS NOT NULL)
@@ -256,10 +274,22 @@ SELECT q.id FROM queues q
                 UNION
                 SELECT queue FROM executions
                  WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1)
- ORDER BY q.name <> 'q:critical', q.id;
+ ORDER BY q.id;
 
 -- name: ready_next_type
 SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
+
+-- The same two for a worker that is limited to projects: $1 is the org, $2 one project.
+-- name: ready_next_type_of_project
+SELECT coalesce(min(type), 0) FROM ready
+ WHERE org = $1 AND project = $2 AND queue = $3 AND type > $4;
+
+-- name: ready_lane_of_project
+SELECT rank, job, org, attempt, serial_key FROM ready
+ WHERE org = $1 AND project = $2 AND queue = $3 AND type = $4 AND (rank, job) > ($5, $6)
+ ORDER BY rank, job LIMIT $7
+--postgres: FOR UPDATE SKIP LOCKED
+;
 
 -- $5 is 0 for a claim over all orgs.
 -- name: ready_lane
@@ -286,7 +316,7 @@ SELECT coalesce(min(due_at), 0) FROM parked WHERE due_at IS NOT NULL;
 -- The oldest job that waits for a serial key, with what its row in `ready` needs.
 -- name: parked_serial_head
 SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priority),
-       (SELECT coalesce(max(e.attempt), 0) FROM executions e WHERE e.job = p.job)
+       (SELECT coalesce(max(e.attempt), 0) FROM executions e WHERE e.job = p.job), j.project_id
   FROM parked p
   JOIN jobs j ON j.id = p.job
   LEFT JOIN changes c ON c.job = p.job
@@ -366,19 +396,27 @@ UPDATE OR FAIL executions --sqlite
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND (status = 'LEASED' OR status IN ('IN_PROGRESS', 'COMMITTED'));
 
--- Everything a worker holds, extended: a run that has started not past its deadline.
+-- Everything a worker holds, extended: a run that has started not past its deadline. $3 are the
+-- projects it is limited to, or NULL.
 -- name: execution_renew_all
 -- scans: live executions only, by their own index
 UPDATE executions SET lease_expires_at =
        CASE WHEN committed_at IS NULL AND deadline_at < $2 + lease_us THEN deadline_at
             ELSE $2 + lease_us END
  WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($3, j.project_id) > 0))
 RETURNING id, id_low, attempt, leased_at, cancel_requested_at;
 
 -- name: execution_held
 -- scans: live executions only, by their own index
 SELECT id, id_low, attempt, leased_at, cancel_requested_at FROM executions
- WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2;
+ WHERE finished_at IS NULL AND finish_at IS NULL AND worker = $1 AND lease_expires_at > $2
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($3, j.project_id) > 0))
+;
 
 -- name: execution_progress
 UPDATE executions SET progress_percent = $5, progress_message = $6
@@ -453,6 +491,12 @@ UPDATE executions SET finish_at = $3, finish_failures = $4, lease_expires_at = $
 SELECT id FROM executions
  WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1
    AND queue = $2 AND (type = $3 OR $3 = 0) AND (org = $4 OR $4 = 0)
+   AND NOT EXISTS (SELECT 1 FROM queue_pauses p
+                    WHERE p.queue = executions.queue AND p.org = executions.org
+                      AND p.resumed_at IS NULL)
+   AND ($6 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($6, j.project_id) > 0)) --sqlite
+   --postgres: AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($6, j.project_id) > 0))
  ORDER BY finish_at, id LIMIT $5;
 
 -- name: execution_finish_lease
@@ -558,7 +602,7 @@ SELECT id, job, event, attempt, at FROM audit_events
 
 -- name: audit_witness
 SELECT 1 FROM audit_events
- WHERE id = $1 AND job = $2 AND event = $3 AND attempt = $4 AND at = $5;
+ WHERE id = $1 AND coalesce(job, 0) = $2 AND event = $3 AND attempt = $4 AND at = $5;
 
 -- name: audit_of_job
 SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
@@ -569,6 +613,221 @@ SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
  WHERE a.job = $1
  ORDER BY a.id;
 
+-- An event of something that is no job.
+-- name: audit_insert_subject
+INSERT INTO audit_events (org, event, attempt, at, actor_type, actor_id, request_id,
+                          correlation_id, detail, subject)
+VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9);
+
+-- The newest events first, a bounded number of them, of every org: the caller filters and goes on
+-- from the last. $1 and $2 are the ids between which they lie.
+-- name: audit_page
+SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+  FROM audit_events a
+  LEFT JOIN jobs j ON j.id = a.job
+ WHERE a.id < $1 AND a.id > $2
+ ORDER BY a.id DESC LIMIT $3;
+
+-- The same of one job.
+-- name: audit_page_of_job
+SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+  FROM audit_events a
+  JOIN jobs j ON j.id = a.job
+ WHERE a.id < $1 AND a.id > $2 AND a.job = $4
+ ORDER BY a.id DESC LIMIT $3;
+
 -- name: audit_event_names
 -- scans: a short table of names
 SELECT event, name FROM audit_event_names ORDER BY event;
+
+-- ===== logs
+
+-- Whose log it is, and where it goes on.
+-- name: log_place
+SELECT e.job, e.org, (SELECT coalesce(max(l.seq), 0) FROM execution_logs l WHERE l.job = e.job)
+  FROM executions e
+ WHERE e.id = $1 AND e.id_low = $2;
+
+-- name: log_insert
+INSERT INTO execution_logs (job, seq, org, execution, at, text) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: logs_of_job
+SELECT l.seq, e.id, e.id_low, e.attempt, l.at, l.text
+  FROM execution_logs l
+  JOIN executions e ON e.id = l.execution
+ WHERE l.job = $1 AND l.seq > $2
+ ORDER BY l.seq
+ LIMIT $3;
+
+-- ===== queues
+
+-- name: count_delta_next
+SELECT coalesce(max(id), 0) + 1 FROM count_deltas --sqlite
+--postgres: SELECT nextval(pg_get_serial_sequence('count_deltas', 'id'))
+;
+
+-- name: count_delta_insert
+INSERT INTO count_deltas (id, changes) VALUES ($1, $2);
+
+-- name: count_deltas
+-- scans: it has few rows: every 64th insert folds them into queue_counts
+SELECT changes FROM count_deltas;
+
+-- name: count_deltas_delete
+-- scans: as above
+DELETE FROM count_deltas;
+
+-- name: queue_count_add
+INSERT INTO queue_counts (org, queue, ready, delayed, blocked, held, backoff, running)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (org, queue) DO UPDATE SET ready = queue_counts.ready + excluded.ready,
+       delayed = queue_counts.delayed + excluded.delayed,
+       blocked = queue_counts.blocked + excluded.blocked,
+       held = queue_counts.held + excluded.held,
+       backoff = queue_counts.backoff + excluded.backoff,
+       running = queue_counts.running + excluded.running;
+
+-- name: queue_counts_of_org
+SELECT queue, ready, delayed, blocked, held, backoff, running FROM queue_counts WHERE org = $1;
+
+-- name: queue_page
+SELECT id, name FROM queues WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: queue_pause
+UPDATE queues SET paused_at = $2 WHERE id = $1 AND paused_at IS NULL;
+
+-- name: queue_resume
+UPDATE queues SET paused_at = NULL WHERE id = $1 AND paused_at IS NOT NULL;
+
+-- name: share_pause
+INSERT INTO queue_pauses (queue, org, paused_at, paused_by) VALUES ($1, $2, $3, $4)
+ON CONFLICT (queue, org) DO UPDATE SET paused_at = excluded.paused_at,
+       paused_by = excluded.paused_by, resumed_at = NULL
+ WHERE queue_pauses.resumed_at IS NOT NULL;
+
+-- name: share_resume
+UPDATE queue_pauses SET resumed_at = $3 WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+
+-- Nothing of the share is on its shelf any more.
+-- name: share_resumed
+DELETE FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NOT NULL;
+
+-- name: share_paused
+SELECT paused_at FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+
+-- name: shares_of_org
+SELECT queue, paused_at, paused_by FROM queue_pauses WHERE org = $1 AND resumed_at IS NULL;
+
+-- Whether anybody paused a share of this queue.
+-- name: queue_has_pauses
+SELECT 1 FROM queue_pauses WHERE queue = $1 AND resumed_at IS NULL LIMIT 1;
+
+-- name: share_to_bring_back
+SELECT queue, org FROM queue_pauses WHERE resumed_at IS NOT NULL ORDER BY resumed_at LIMIT 1;
+
+-- name: shelf_put
+UPDATE ready SET queue = $5 WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+
+-- name: shelf_bring_back
+UPDATE ready SET queue = $2
+ WHERE queue = $1
+   AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
+
+-- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and
+-- rank, at most $3 of them, and at most $4 rows into each.
+-- name: queue_oldest_ready
+-- scans: types and ranks, so many of them
+WITH RECURSIVE lanes (type, rank, steps) AS (
+  SELECT * FROM (SELECT r.type, r.rank, CAST(1 AS INTEGER) FROM ready r
+                  WHERE r.queue = $1 ORDER BY r.type, r.rank LIMIT 1) first_lane
+  UNION ALL
+  SELECT n.type, n.rank, l.steps + 1 FROM lanes l
+    JOIN ready n ON n.queue = $1 AND (n.type, n.rank, n.job) = (
+      SELECT f.type, f.rank, f.job FROM ready f
+       WHERE f.queue = $1 AND (f.type, f.rank, f.job) > (l.type, l.rank, 9223372036854775807)
+       ORDER BY f.type, f.rank, f.job LIMIT 1)
+   WHERE l.steps < $3)
+SELECT coalesce(min((SELECT min(h.job)
+                       FROM (SELECT r.job, r.org FROM ready r
+                              WHERE r.queue = $1 AND r.type = l.type AND r.rank = l.rank
+                              ORDER BY r.job LIMIT $4) h
+                      WHERE h.org = $2 OR $2 = 0)), 0)
+  FROM lanes l;
+
+-- Since when a ready job could be claimed.
+-- name: job_ready_since
+SELECT max(j.created_at, coalesce(j.scheduled_for, 0), coalesce(c.run_at, 0), --sqlite
+           coalesce((SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id), 0)) --sqlite
+--postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
+  FROM jobs j
+  LEFT JOIN changes c ON c.job = j.id
+ WHERE j.id = $1;
+
+-- What is ready in the queues from $1 to $6, the next $7 after ($2, $3, $4, $5).
+-- name: purge_ready
+SELECT queue, type, rank, job, org FROM ready
+ WHERE queue BETWEEN $1 AND $6 AND (queue, type, rank, job) > ($2, $3, $4, $5)
+ ORDER BY queue, type, rank, job LIMIT $7;
+
+-- name: purge_parked
+SELECT p.job, p.org, coalesce(c.queue, j.queue) FROM parked p
+  JOIN jobs j ON j.id = p.job
+  LEFT JOIN changes c ON c.job = p.job
+ WHERE p.job > $1 AND p.job <= $2 ORDER BY p.job LIMIT $3;
+
+-- ===== keys
+
+-- name: api_key_insert
+INSERT INTO api_keys (org, key_id, hash, role, name, projects, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: api_key_find
+SELECT k.id, k.key_id, o.org_id, k.role, k.name, k.projects, k.created_at, k.expires_at,
+       k.revoked_at, k.last_used_at, o.disabled_at, k.hash
+  FROM api_keys k
+  JOIN orgs o ON o.id = k.org
+ WHERE k.key_id = $1;
+
+-- The keys of an org, newest first.
+-- name: api_key_page
+SELECT k.id, k.key_id, o.org_id, k.role, k.name, k.projects, k.created_at, k.expires_at,
+       k.revoked_at, k.last_used_at, o.disabled_at, NULL
+  FROM api_keys k
+  JOIN orgs o ON o.id = k.org
+ WHERE k.org = $1 AND k.id < $2
+ ORDER BY k.id DESC LIMIT $3;
+
+-- name: api_key_revoke
+UPDATE api_keys SET revoked_at = $2 WHERE key_id = $1 AND revoked_at IS NULL;
+
+-- name: api_key_used
+UPDATE api_keys SET last_used_at = $2
+ WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at <= $3);
+
+-- name: api_key_any
+-- scans: it ends at the first row
+SELECT count(*) FROM (SELECT 1 FROM api_keys LIMIT 1) AS first;
+
+-- name: org_page
+SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+       (SELECT count(*) FROM api_keys k
+         WHERE k.org = o.id AND k.revoked_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $3))
+  FROM orgs o
+ WHERE o.id > $1
+ ORDER BY o.id LIMIT $2;
+
+-- name: org_load
+SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+       (SELECT count(*) FROM api_keys k
+         WHERE k.org = o.id AND k.revoked_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $2))
+  FROM orgs o
+ WHERE o.org_id = $1;
+
+-- name: org_disable
+UPDATE orgs SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL;

@@ -46,6 +46,79 @@ UNION ALL
 SELECT 0, 'there is no generation'
  WHERE NOT EXISTS (SELECT 1 FROM idempotency_generations);
 
+-- name: verify_store_counts
+-- invariant: the numbers of jobs in the places of a queue are those of the records
+-- scans: what waits and what runs, once, in one snapshot
+WITH places (org, queue, place) AS (
+  SELECT org, CASE WHEN queue < 0 THEN -queue >> 31 ELSE queue END, 'ready' FROM ready
+  UNION ALL
+  SELECT p.org, coalesce(c.queue, j.queue), p.reason
+    FROM parked p
+    JOIN jobs j ON j.id = p.job
+    LEFT JOIN changes c ON c.job = p.job
+  UNION ALL
+  SELECT org, queue, 'running' FROM executions WHERE finished_at IS NULL),
+counted (org, queue, ready, delayed, blocked, held, backoff, running) AS (
+  SELECT org, queue, -ready, -delayed, -blocked, -held, -backoff, -running FROM queue_counts
+  UNION ALL
+  SELECT d.value ->> 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), --sqlite
+         -(d.value ->> 4), -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
+    FROM count_deltas c, json_each(c.changes) d --sqlite
+  --postgres: SELECT (d ->> 0)::bigint, (d ->> 1)::bigint, -(d ->> 2)::bigint, -(d ->> 3)::bigint, -(d ->> 4)::bigint, -(d ->> 5)::bigint, -(d ->> 6)::bigint, -(d ->> 7)::bigint FROM count_deltas c, jsonb_array_elements(c.changes::jsonb) d
+  UNION ALL
+  SELECT 0, d.value ->> 1, -(d.value ->> 2), -(d.value ->> 3), -(d.value ->> 4), --sqlite
+         -(d.value ->> 5), -(d.value ->> 6), -(d.value ->> 7) --sqlite
+    FROM count_deltas c, json_each(c.changes) d --sqlite
+  --postgres: SELECT 0, (d ->> 1)::bigint, -(d ->> 2)::bigint, -(d ->> 3)::bigint, -(d ->> 4)::bigint, -(d ->> 5)::bigint, -(d ->> 6)::bigint, -(d ->> 7)::bigint FROM count_deltas c, jsonb_array_elements(c.changes::jsonb) d
+  UNION ALL
+  SELECT org, queue, count(*) FILTER (WHERE place = 'ready'),
+         count(*) FILTER (WHERE place = 'delayed'), count(*) FILTER (WHERE place = 'blocked'),
+         count(*) FILTER (WHERE place = 'held'), count(*) FILTER (WHERE place = 'backoff'),
+         count(*) FILTER (WHERE place = 'running')
+    FROM places GROUP BY org, queue
+  UNION ALL
+  SELECT 0, queue, count(*) FILTER (WHERE place = 'ready'),
+         count(*) FILTER (WHERE place = 'delayed'), count(*) FILTER (WHERE place = 'blocked'),
+         count(*) FILTER (WHERE place = 'held'), count(*) FILTER (WHERE place = 'backoff'),
+         count(*) FILTER (WHERE place = 'running')
+    FROM places GROUP BY queue)
+SELECT 0, 'org ' || org || ', queue ' || queue || ': ready, delayed, blocked, held, backoff, '
+          || 'running are off by ' || -sum(ready) || ', ' || -sum(delayed) || ', '
+          || -sum(blocked) || ', ' || -sum(held) || ', ' || -sum(backoff) || ', ' || -sum(running)
+  FROM counted
+ GROUP BY org, queue
+HAVING sum(ready) <> 0 OR sum(delayed) <> 0 OR sum(blocked) <> 0 OR sum(held) <> 0
+    OR sum(backoff) <> 0 OR sum(running) <> 0;
+
+-- name: verify_store_event
+-- invariant: an audit event without a job says what it is about and who did it, and is of no job
+SELECT 0, 'event ' || a.id || ' of kind ' || a.event
+  FROM audit_events a
+ WHERE a.job IS NULL
+   AND (a.subject IS NULL OR a.actor_type IS NULL OR a.actor_id IS NULL OR a.attempt <> 0
+     OR a.actor_type NOT BETWEEN 0 AND 2
+     OR NOT EXISTS (SELECT 1 FROM audit_event_names n
+                     WHERE n.event = a.event AND n.name NOT LIKE 'job.%'
+                       AND n.name NOT LIKE 'step.%')
+     OR (a.org <> 0 AND NOT EXISTS (SELECT 1 FROM orgs o WHERE o.id = a.org)));
+
+-- name: verify_store_key
+-- invariant: an API key has an org, a known role and a hash, and the audit trail tells of it, once
+-- scans: a short table
+SELECT 0, 'key ' || k.key_id
+  FROM api_keys k
+ WHERE NOT EXISTS (SELECT 1 FROM orgs o WHERE o.id = k.org)
+    OR k.role NOT IN ('producer', 'worker', 'viewer', 'operator', 'admin')
+    OR length(k.key_id) <> 10 OR length(k.hash) <> 64
+    OR 1 <> (SELECT count(*) FROM audit_events a
+               JOIN audit_event_names n ON n.event = a.event
+              WHERE a.subject = 'key:' || k.key_id AND a.org = k.org
+                AND n.name = 'key.created' AND a.at = k.created_at)
+    OR coalesce(k.revoked_at, 0) <> (SELECT coalesce(sum(a.at), 0) FROM audit_events a
+                                       JOIN audit_event_names n ON n.event = a.event
+                                      WHERE a.subject = 'key:' || k.key_id AND a.org = k.org
+                                        AND n.name = 'key.revoked');
+
 -- ===== what belongs together
 
 -- name: verify_job_id
@@ -418,12 +491,13 @@ SELECT j.id, 'max_wait of ' || j.max_wait_us || ' us'
 -- ===== the audit trail
 
 -- name: verify_job_event
--- invariant: an audit event is one with a name, by a known kind of actor
+-- invariant: an audit event of a job is one with a name, by a known kind of actor
 SELECT a.job, 'event ' || a.id || ' of kind ' || a.event
   FROM audit_events a
  WHERE a.job > $1 AND a.job <= $2
-   AND (NOT EXISTS (SELECT 1 FROM audit_event_names n WHERE n.event = a.event)
-     OR a.actor_type NOT BETWEEN 0 AND 2);
+   AND (NOT EXISTS (SELECT 1 FROM audit_event_names n
+                     WHERE n.event = a.event AND (n.name LIKE 'job.%' OR n.name LIKE 'step.%'))
+     OR a.actor_type NOT BETWEEN 0 AND 2 OR a.subject IS NOT NULL);
 
 -- The event and the record it tells of were written in one transaction, which had one time.
 -- name: verify_job_event_time
@@ -495,15 +569,26 @@ SELECT r.job, 'ready in queue ' || r.queue || ' as type ' || r.type
    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job AND j.org = r.org);
 
 -- name: verify_ready_place
--- invariant: a ready job stands where its queue, type and priority put it
+-- invariant: a ready job stands where its queue, type, priority and project put it
 SELECT r.job, 'queue ' || r.queue || ', type ' || r.type || ', rank ' || r.rank
   FROM ready r
   JOIN jobs j ON j.id = r.job
   LEFT JOIN changes c ON c.job = r.job
  WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
    AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
-   AND (r.queue <> coalesce(c.queue, j.queue) OR r.type <> j.type
-     OR r.rank <> -coalesce(c.priority, j.priority));
+   AND (r.queue NOT IN (coalesce(c.queue, j.queue), -(coalesce(c.queue, j.queue) << 31 | r.org))
+     OR r.type <> j.type OR r.rank <> -coalesce(c.priority, j.priority)
+     OR r.project IS DISTINCT FROM j.project_id);
+
+-- name: verify_ready_shelf
+-- invariant: what is on a shelf belongs to a share of a queue that is, or was just now, paused
+SELECT r.job, 'shelf ' || r.queue
+  FROM ready r
+ WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
+   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
+   AND r.queue < 0
+   AND NOT EXISTS (SELECT 1 FROM queue_pauses s
+                    WHERE s.org = r.org AND -(s.queue << 31 | s.org) = r.queue);
 
 -- name: verify_ready_attempt
 -- invariant: a ready job knows how many executions it had

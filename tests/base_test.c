@@ -289,7 +289,7 @@ TEST(every_code_has_a_word_of_its_own_and_statuses_that_exist)
         EXPECT(code == PAWL_OK ? row->http == 200 : row->http >= 400 && row->http < 600);
         EXPECT(code == PAWL_OK ? row->exit == 0 : row->exit >= 1 && row->exit <= 5);
         bool callers_doing = row->http >= 400 && row->http < 500;
-        EXPECT(row->refusal == (callers_doing || code == PAWL_DAMAGED));
+        EXPECT(row->refusal == (callers_doing || code == PAWL_DAMAGED || code == PAWL_QUEUE_FULL));
         for (enum pawl_code other = 0; other < code; other++)
             EXPECT(strcmp(row->word, pawl_code(other)->word) != 0);
     }

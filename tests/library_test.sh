@@ -79,7 +79,7 @@ in_page() { # every word of the list is in the page, as code
 }
 check "the page says where every function may be called" in_page "$announced"
 check "the page names every table of Pawl's" in_page \
-    "$(grep -ohP 'CREATE TABLE \K\w+' "$source"/sql/schema/*.sql)"
+    "$(grep -oP '^    \{ "\K\w+(?=", "table" \})' "$build/queries.gen.c")"
 
 # ----- the shared library
 

@@ -11,9 +11,9 @@ static json_t *parsed(struct str line)
 {
     json_t *value = NULL;
     struct pawl_error err = {0};
-    EXPECT(line.n > 0 && line.n <= LOG_LINE_BYTES_MAX && line.s[line.n - 1] == '\n');
+    EXPECT(line.n > 0 && line.n <= LOG_ENTRY_BYTES_MAX && line.s[line.n - 1] == '\n');
     EXPECT(memchr(line.s, '\n', line.n) == line.s + line.n - 1);
-    MUST(json_parse((struct str){ line.s, line.n - 1 }, LOG_LINE_BYTES_MAX, &value, &err));
+    MUST(json_parse((struct str){ line.s, line.n - 1 }, LOG_ENTRY_BYTES_MAX, &value, &err));
     return value;
 }
 

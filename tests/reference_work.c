@@ -365,6 +365,13 @@ static enum pawl_code follow_up(struct reference *r, const struct commit *commit
     return PAWL_OK;
 }
 
+// An audit job appends annotations and does nothing else (OPS-22).
+static bool only_annotates(const struct commit *commit)
+{
+    return commit->result.n == 0 && commit->follow_up_count == 0 && !commit->apply
+        && !commit->finish;
+}
+
 enum pawl_code ref_commit(struct reference *r, const struct lease *lease,
                           const struct commit *commit, enum pawl_code apply)
 {
@@ -378,6 +385,9 @@ enum pawl_code ref_commit(struct reference *r, const struct lease *lease,
         return commit->done && held.live ? ref_done(r, lease) : PAWL_OK;
     }
     enum pawl_code code = at_work(&held);
+    if (code == PAWL_OK && str_eq(job->contract.policy.category, S("audit"))
+        && !only_annotates(commit))
+        return PAWL_EFFECT_NOT_ALLOWED;
     if (code != PAWL_OK || apply != PAWL_OK)
         return code != PAWL_OK ? code : apply;
     struct reference before = *r;

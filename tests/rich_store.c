@@ -1,6 +1,8 @@
 // First what needs time to go by, then what is to stay as it is.
 #include "rich_store.h"
 
+#include "engine/api_key.h"
+
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
 
 struct lease take(struct box *box, const char *job_type, bool start)
@@ -240,6 +242,28 @@ static void at_work(struct box *box)
     OK(execution_progress(tx, &lease, &(struct progress){ 40, S("storing") }, &e, err));
 }
 
+// One key that is good and one that was revoked, of an org that nobody has used before.
+static void api_keys(struct box *box)
+{
+    static const struct str projects[] = { { "00000000-0000-7000-8000-0000000000a1", 36 } };
+    struct key_request request = {
+        .world = &box->world.world,
+        .env = S("test"),
+        .org_id = S("00000000-0000-7000-8000-00000000000c"),
+        .role = ROLE_WORKER,
+        .projects = projects,
+        .project_count = 1,
+    };
+    struct str org_id = box->caller.org_id;
+    struct key key;
+    char text[KEY_TEXT_BYTES_MAX + 1];
+    box->caller.org_id = request.org_id;
+    OK(key_create(tx, &request, &key, text, err));
+    OK(key_create(tx, &request, &key, text, err));
+    OK(key_revoke(tx, key.key_id, &key, err));
+    box->caller.org_id = org_id;
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -251,4 +275,5 @@ void rich_store(struct box *box)
     waiting(box);
     serial_keys(box);
     at_work(box);
+    api_keys(box);
 }

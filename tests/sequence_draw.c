@@ -221,6 +221,7 @@ static void do_claim(struct sequence *s)
     struct claim claim = {
         .worker = s->workers[pick(s, SEQUENCE_WORKERS)],
         .queues = asked,
+        .in_order = true,
         .job_types = types_asked,
         .limit = 1 + pick(s, 4),
         .lease_us = ONE_OF(s, leases),

@@ -105,6 +105,7 @@ static size_t work_off(struct sequence *s, size_t manner)
         .worker = s->workers[3],
         .queues = queues,
         .queue_count = countof(queues),
+        .in_order = true,
         .limit = 5,
         .start = true,
     };
@@ -235,10 +236,10 @@ static struct sequence *new_sequence(void)
     return s;
 }
 
-// The sequences go everywhere: each event and each way to end was met.
+// The sequences go everywhere: each event of a job and each way to end was met.
 static void expect_all_met(const struct met *met)
 {
-    for (size_t i = EVENT_JOB_CREATED; i < EVENTS; i++)
+    for (size_t i = EVENT_JOB_CREATED; i < EVENT_KEY_CREATED; i++)
         if (met->events[i] == 0) {
             print_error("no sequence had %s\n", event_name((enum event)i));
             EXPECT(met->events[i] > 0);

@@ -67,13 +67,13 @@ def names_of(paths):
     found = {}
     for path in paths:
         text = dialect(path.read_text(), SQLITE)
-        for verb, kind, name in re.findall(
-                r"\b(CREATE|DROP)\s+(?:UNIQUE\s+)?(TABLE|INDEX|TRIGGER|VIEW)\s+"
-                r"(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(\w+)", text):
-            if verb == "CREATE":
-                found[name] = kind.lower()
-            else:
+        for verb, kind, name, new_name in re.findall(
+                r"\b(CREATE|DROP|ALTER)\s+(?:UNIQUE\s+)?(TABLE|INDEX|TRIGGER|VIEW)\s+"
+                r"(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(\w+)(?:\s+RENAME\s+TO\s+(\w+))?", text):
+            if verb == "DROP" or new_name:
                 found.pop(name)
+            if verb == "CREATE" or new_name:
+                found[new_name or name] = kind.lower()
     return sorted(found.items())
 
 

@@ -24,11 +24,14 @@ static const struct pawl_code_row codes[] = {
     [PAWL_TOO_LARGE]          = { "too_large",          413, 1, true },
     [PAWL_BUSY]               = { "busy",               503, 1, false },
     [PAWL_FULL]               = { "full",               503, 1, false },
+    [PAWL_QUEUE_FULL]         = { "queue_full",         503, 1, true },
     [PAWL_DISK_FULL]          = { "disk_full",          507, 1, false },
     [PAWL_STORE]              = { "store",              500, 1, false },
     [PAWL_DAMAGED]            = { "damaged",            500, 1, true },
     [PAWL_IN_DOUBT]           = { "in_doubt",           503, 1, false },
     [PAWL_NO_MEMORY]          = { "no_memory",          503, 1, false },
+    [PAWL_UNAUTHORIZED]       = { "unauthorized",       401, 5, true },
+    [PAWL_TOO_MANY]           = { "rate_limited",       429, 1, true },
 };
 _Static_assert(countof(codes) == PAWL_CODES, "one row per code");
 

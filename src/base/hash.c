@@ -56,3 +56,21 @@ int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *pa
     crypto_shorthash(digest, list, count * 16, secret);
     return (int64_t)(get_number(digest) & INT64_MAX);
 }
+
+void hash_secret(struct str secret, char digits[HASH_DIGITS + 1])
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(digest, bytes_of(secret), secret.n);
+    sodium_bin2hex(digits, HASH_DIGITS + 1, digest, sizeof digest);
+    sodium_memzero(digest, sizeof digest);
+}
+
+bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS])
+{
+    return sodium_memcmp(a, b, HASH_DIGITS) == 0;
+}
+
+void wipe(void *bytes, size_t n)
+{
+    sodium_memzero(bytes, n);
+}

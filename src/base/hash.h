@@ -11,3 +11,13 @@ struct str hash_name(struct arena *arena, struct str content);
 // A 63-bit keyed hash (SipHash-2-4) of several texts, each with its length, so that ("a", "bc") and
 // ("ab", "c") differ. The secret is the store's: nobody outside can make two keys meet.
 int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *parts, size_t count);
+
+// All 64 hexadecimal digits of SHA-256: of a secret that is compared and never shown.
+enum { HASH_DIGITS = 64 };
+void hash_secret(struct str secret, char digits[HASH_DIGITS + 1]);
+
+// Compares two such hashes in a time that tells nothing.
+bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS]);
+
+// Overwrites what nobody may find later.
+void wipe(void *bytes, size_t n);

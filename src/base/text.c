@@ -64,6 +64,13 @@ bool str_eq(struct str a, struct str b)
     return a.n == b.n && same(a.s, b.s, a.n);
 }
 
+int str_order(struct str a, struct str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n > 0 ? memcmp(a.s, b.s, n) : 0;
+    return order != 0 ? order : (a.n > b.n) - (a.n < b.n);
+}
+
 bool str_starts(struct str text, struct str prefix)
 {
     return text.n >= prefix.n && same(text.s, prefix.s, prefix.n);

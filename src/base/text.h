@@ -30,6 +30,7 @@ const char *str_cstr(struct arena *arena, struct str text);
 struct str str_format(struct arena *arena, const char *format, ...) PRINTF(2, 3);
 
 bool str_eq(struct str a, struct str b);
+int str_order(struct str a, struct str b);  // by bytes: below, at or above 0
 bool str_starts(struct str text, struct str prefix);
 bool str_ends(struct str text, struct str suffix);
 

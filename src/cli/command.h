@@ -41,6 +41,14 @@ enum option {
     OPTION_ORGS,
     OPTION_TYPES,
     OPTION_THREADS,
+    OPTION_CONFIG,
+    OPTION_LISTEN,
+    OPTION_ONLY,
+    OPTION_EXCLUSIVE,
+    OPTION_ROLE,
+    OPTION_NAME,
+    OPTION_EXPIRES,
+    OPTION_YES,
     OPTIONS
 };
 
@@ -59,12 +67,20 @@ struct offer {
     const char *help;  // one line or more
 };
 
+// An option as it was typed.
+struct typed {
+    enum option option;
+    struct str value;
+};
+
 struct cli {
     struct arena arena;
     const struct world *world;
     const struct command *command;
     bool given[OPTIONS];
-    struct str value[OPTIONS];
+    struct str value[OPTIONS];  // the last one, of an option that was given more than once
+    struct typed *typed;        // all of them, in their order
+    size_t typed_count;
     struct str *words;        // what is no option, the command's name left out
     size_t word_count;
     struct caller caller;
@@ -82,6 +98,7 @@ struct command {
     const char *example;
     const struct offer *offers;
     size_t offer_count;
+    const char *repeats;       // the option that may be given more than once; NULL: none
     bool (*act)(struct cli *cli, struct pawl_error *err);
 };
 
@@ -92,6 +109,9 @@ const struct command *command_find(struct str name);  // NULL when there is none
 // after `--` there are none. PAWL_USAGE names what is wrong and where to read on. When help or the
 // version is asked for, nothing else is looked at.
 CHECKED bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err);
+
+// All values of an option, in the order they were typed; NULL when there is no memory.
+struct str *option_values(struct cli *cli, enum option option, size_t *count);
 
 // A refusal of what the user typed, with a hint to the help of the command. Answers false.
 CHECKED bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ...)
@@ -109,9 +129,15 @@ CHECKED bool command_submit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_cancel(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 
 void help_program(void);

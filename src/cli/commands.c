@@ -88,6 +88,27 @@ static const struct command commands[] = {
              { OPTION_PRIORITY, "-100 to 100, higher first" },
              { OPTION_QUEUE, "the queue it moves to" },
              STORE, ORG, JSON, HELP) },
+    { "queues", "", 0, 0, "show queues: what waits, what runs, what is paused",
+      .details =
+          "Without --org all orgs together. WEIGHT says how often a queue is served while others\n"
+          "wait too; critical goes first, for at most nine jobs of ten. OLDEST is how long ago\n"
+          "the oldest ready job could have been taken.\n",
+      .example = "pawl queues",
+      .act = command_queues,
+      OFFERS({ OPTION_ORG, "only the share of this org" }, STORE, JSON, HELP) },
+    { "queue", "pause|resume|purge QUEUE", 2, 2, "pause, resume or empty a queue",
+      .details =
+          "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
+          "resume  what was paused goes on\n"
+          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs, and\n"
+          "        what comes meanwhile, stays. Without --yes it only says how many there are.\n"
+          "\n"
+          "Without --org the whole queue, of every org.\n",
+      .example = "pawl queue pause q:exports",
+      .act = command_queue,
+      OFFERS({ OPTION_ORG, "only the share of this org" },
+             { OPTION_YES, "purge, and do not only count" },
+             STORE, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"
@@ -130,6 +151,56 @@ static const struct command commands[] = {
              { OPTION_STORE, "a store to measure on; else a temporary one" },
              { OPTION_FORCE, "also on a store that holds jobs" },
              JSON, HELP) },
+    { "serve", "", 0, 0, "the server: HTTP API, and a runner for the commands of pawl.yaml",
+      .details =
+          "Without --config it works on sqlite:pawl.db and 127.0.0.1:7319, and every caller on\n"
+          "this machine is admin until the first key is made (pawl key create).\n"
+          "SIGTERM ends it gracefully: what runs may end, what has not begun is given back.\n"
+          "SIGHUP reads the configuration again; a bad one is refused and the old one kept.\n"
+          "--only splits it into two services on one store: the API never runs a job, and a\n"
+          "worker answers no requests (with --listen only health and metrics).\n",
+      .example = "pawl serve --config pawl.yaml",
+      .act = command_serve,
+      OFFERS({ OPTION_CONFIG, "the configuration; see docs/configuration.md" },
+             { OPTION_LISTEN, "where; else as configured, else 127.0.0.1:7319" },
+             { OPTION_ONLY, "api or worker" },
+             { OPTION_EXCLUSIVE, "at most one process of this kind works on the store" },
+             STORE, HELP) },
+    { "config", "check FILE | keys", 1, 2, "check a configuration, or list its keys",
+      .details =
+          "`check` reads the file as the server does and prints that it is fine, or every problem\n"
+          "with its line, column and key, and exits 1. `keys` prints what may be in the file, as\n"
+          "Markdown: form, default and meaning of every key.\n",
+      .example = "pawl config check pawl.yaml",
+      .act = command_config,
+      OFFERS(JSON, HELP) },
+    { "key", "create|list|revoke [ID]", 1, 2, "make, list and end the keys of an org",
+      .details =
+          "From the first key of its store on, every request to a server needs one. A key is of\n"
+          "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
+          "  producer  enqueue, read, cancel, retry\n"
+          "  worker    lease, executions, steps, artifacts, read\n"
+          "  viewer    read; payloads only if configured\n"
+          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules\n"
+          "  admin     all, and keys\n"
+          "create prints the key on standard output, once: only a hash of it is stored. To\n"
+          "replace a key, create another, let its user change over, then revoke the first.\n"
+          "revoke takes the id, the third part of a key; servers obey within 10 s.\n",
+      .example = "pawl key create --role worker --name reports-1 --expires 90d",
+      .act = command_key,
+      .repeats = "project",
+      OFFERS({ OPTION_ROLE, "what its holder may do, see above; create needs it" },
+             { OPTION_PROJECT, "only this project; may be given more than once" },
+             { OPTION_NAME, "what people call it" },
+             { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
+             STORE, ORG, JSON, HELP) },
+    { "org", "list|disable [UUID]", 1, 2, "list the orgs of a store, or refuse all keys of one",
+      .details =
+          "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
+          "with one of its keys is answered any more.\n",
+      .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_org,
+      OFFERS(STORE, JSON, HELP) },
     { "help", "[COMMAND]", 0, 1, "explain a command",
       .details = "",
       .example = "pawl help enqueue",

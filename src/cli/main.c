@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "server/supervisor.h"
 
 static void cli_end(struct cli *cli)
 {
@@ -57,6 +58,8 @@ static int complain(struct cli *cli, const struct pawl_error *err)
 
 int main(int argc, char **argv)
 {
+    if (supervisor_asked(argc, argv))
+        return supervisor_main(argc, argv);
     SCOPED(cli) struct cli cli = { .world = world_real() };
     struct pawl_error err = {0};
     cli.problems.arena = &cli.arena;

@@ -2,7 +2,9 @@
 // they can be depends on it, and once for the words and options themselves.
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/guess.h"
 #include "cli/command.h"
 #include "cli/value.h"
 
@@ -45,11 +47,19 @@ static const struct option_row rows[] = {
     [OPTION_ORGS]           = { "orgs", "N", NUMBER },
     [OPTION_TYPES]          = { "types", "N", NUMBER },
     [OPTION_THREADS]        = { "threads", "N", NUMBER },
+    [OPTION_CONFIG]         = { "config", "FILE", NULL, NULL },
+    [OPTION_LISTEN]         = { "listen", "HOST:PORT", NULL, NULL },
+    [OPTION_ONLY]           = { "only", "PART", "api or worker", value_is_part },
+    [OPTION_EXCLUSIVE]      = { "exclusive", NULL, NULL, NULL },
+    [OPTION_ROLE]           = { "role", "ROLE", "producer, worker, viewer, operator or admin",
+                                value_is_role },
+    [OPTION_NAME]           = { "name", "NAME", NULL, NULL },
+    [OPTION_EXPIRES]        = { "expires", "TIME", "a time such as 2027-08-22T10:00:00Z, or from "
+                                "now such as 90d (units: ms s m h d)", value_is_time },
+    [OPTION_YES]            = { "yes", NULL, NULL, NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
-
-enum { WORD_MAX = 32 };  // of words that can be meant for another
 
 const struct option_row *option_row(enum option option)
 {
@@ -67,53 +77,6 @@ bool usage(const struct cli *cli, struct pawl_error *err, const char *format, ..
                 cli->command ? cli->command->name : "", cli->command ? " " : "");
 }
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-static bool swapped(struct str a, struct str b, size_t i, size_t j)
-{
-    return i > 1 && j > 1 && a.s[i - 1] == b.s[j - 2] && a.s[i - 2] == b.s[j - 1];
-}
-
-// How many letters must come, go, change, or trade places with the next one to make `b` of `a`.
-static size_t edits(struct str a, struct str b)
-{
-    size_t distance[WORD_MAX + 1][WORD_MAX + 1];  // by how much of `a` and of `b`
-    for (size_t i = 0; i <= a.n; i++) {
-        for (size_t j = 0; j <= b.n; j++) {
-            size_t *n = &distance[i][j];
-            if (i == 0 || j == 0) {
-                *n = i + j;
-                continue;
-            }
-            *n = least(distance[i - 1][j] + 1, distance[i][j - 1] + 1,
-                       distance[i - 1][j - 1] + (a.s[i - 1] != b.s[j - 1]));
-            if (swapped(a, b, i, j) && distance[i - 2][j - 2] + 1 < *n)
-                *n = distance[i - 2][j - 2] + 1;
-        }
-    }
-    return distance[a.n][b.n];
-}
-
-// The name that `word` was most likely meant to be: at most a third of it may be wrong.
-struct guess {
-    const char *name;  // NULL: none is near
-    size_t edits;
-};
-
-static void guess_try(struct guess *guess, struct str word, const char *name)
-{
-    struct str candidate = str_of(name);
-    if (word.n > WORD_MAX || candidate.n > WORD_MAX)
-        return;
-    size_t n = edits(word, candidate);
-    if (n <= (word.n > candidate.n ? word.n : candidate.n) / 3 && n < guess->edits)
-        *guess = (struct guess){ name, n };
-}
-
 static struct str guess_hint(struct cli *cli, const struct guess *guess, const char *dashes)
 {
     if (!guess->name)
@@ -129,9 +92,24 @@ static bool offers(const struct command *command, enum option option)
     return option == OPTION_HELP || option == OPTION_VERSION;
 }
 
+static bool repeats(const struct command *command, enum option option)
+{
+    return command && command->repeats && strcmp(command->repeats, rows[option].name) == 0;
+}
+
+struct str *option_values(struct cli *cli, enum option option, size_t *count)
+{
+    struct str *values = arena_new(&cli->arena, struct str, cli->typed_count + 1);
+    *count = 0;
+    for (size_t i = 0; values && i < cli->typed_count; i++)
+        if (cli->typed[i].option == option)
+            values[(*count)++] = cli->typed[i].value;
+    return values;
+}
+
 static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, WORD_MAX };
+    struct guess guess = {0};
     for (unsigned i = 0; i < OPTIONS; i++)
         if (!cli->command || offers(cli->command, (enum option)i))
             guess_try(&guess, name, rows[i].name);
@@ -141,7 +119,7 @@ static bool unknown_option(struct cli *cli, struct str name, struct pawl_error *
 
 bool unknown_command(struct cli *cli, struct str name, struct pawl_error *err)
 {
-    struct guess guess = { NULL, WORD_MAX };
+    struct guess guess = {0};
     cli->command = NULL;  // its help would not help
     for (size_t i = 0; command_at(i); i++)
         guess_try(&guess, name, command_at(i)->name);
@@ -192,11 +170,14 @@ static bool take_option(struct cli *cli, struct str word, struct words *words,
     const struct option_row *row = &rows[option];
     if (has_value && !row->value)
         return usage(cli, err, "--%s takes no value", row->name);
-    if (cli->given[option] && row->value)
+    if (cli->given[option] && row->value && !repeats(cli->command, option))
         return usage(cli, err, "--%s is given twice", row->name);
     cli->given[option] = true;
     cli->value[option] = value;
-    return !row->value || has_value || take_value(cli, option, words, err);
+    if (row->value && !has_value && !take_value(cli, option, words, err))
+        return false;
+    cli->typed[cli->typed_count++] = (struct typed){ option, cli->value[option] };
+    return true;
 }
 
 static bool take(struct cli *cli, struct str word, struct words *words, struct pawl_error *err)
@@ -255,17 +236,14 @@ static bool take_command(struct cli *cli, struct pawl_error *err)
     return true;
 }
 
-static bool check_option(const struct cli *cli, enum option option, struct pawl_error *err)
+static bool check_option(const struct cli *cli, const struct typed *typed, struct pawl_error *err)
 {
-    const struct option_row *row = &rows[option];
-    if (!cli->given[option])
-        return true;
-    if (!offers(cli->command, option))
+    const struct option_row *row = &rows[typed->option];
+    if (!offers(cli->command, typed->option))
         return usage(cli, err, "%s takes no option --%s",
                      cli->command ? cli->command->name : "pawl without a command", row->name);
-    return !row->fits || row->fits(cli->value[option])
-        || usage(cli, err, "--%s must be %s, not `%.*s`", row->name, row->want,
-                 STR(cli->value[option]));
+    return !row->fits || row->fits(typed->value)
+        || usage(cli, err, "--%s must be %s, not `%.*s`", row->name, row->want, STR(typed->value));
 }
 
 static bool check_words(const struct cli *cli, struct pawl_error *err)
@@ -285,7 +263,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
 {
     struct words words = { argc > 0 ? argv + 1 : argv, argv + argc, false };
     cli->words = arena_new(&cli->arena, struct str, (size_t)argc + 1);
-    if (!cli->words)
+    cli->typed = arena_new(&cli->arena, struct typed, (size_t)argc + 1);
+    if (!cli->words || !cli->typed)
         return fail(err, PAWL_NO_MEMORY, "no memory to read the command line");
     struct str name = look_ahead(cli, words);
     if (cli->given[OPTION_VERSION])
@@ -297,8 +276,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv, struct pawl_error *err)
             return false;
     if (!take_command(cli, err))
         return false;
-    for (unsigned i = 0; i < OPTIONS; i++)
-        if (!check_option(cli, (enum option)i, err))
+    for (size_t i = 0; i < cli->typed_count; i++)
+        if (!check_option(cli, &cli->typed[i], err))
             return false;
     return check_words(cli, err);
 }

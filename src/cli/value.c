@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/time_text.h"
+#include "model/role.h"
 
 enum { LIMIT_MAX = 10000 };
 
@@ -57,9 +58,20 @@ bool value_is_number(struct str text)
     return str_int(text, &ignored);
 }
 
+bool value_is_part(struct str text)
+{
+    return str_eq(text, S("api")) || str_eq(text, S("worker"));
+}
+
 bool value_is_mode(struct str text)
 {
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));
+}
+
+bool value_is_role(struct str text)
+{
+    enum role ignored;
+    return role_parse(text, &ignored);
 }
 
 int64_t value_number(const struct cli *cli, enum option option)

@@ -1,132 +1,42 @@
 // Claiming: the oldest due jobs of the asked queues become executions, in one transaction.
 //
-// `ready` is ordered by queue, type, rank and job. A claim that names its types reads only
-// theirs, so jobs nobody here can run cost nothing; the heads of the types are merged by rank,
-// then age (RUN-9).
+// Queues take turns by weight, one job at a time; within a queue the oldest of the greatest
+// priority is next.
 #include <assert.h>
 
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/place.h"
+#include "engine/shelf.h"
 #include "model/text_rule.h"
+#include "store/counts.h"
 
-enum { LANE_ROWS = 64, LANES_MAX = 4096 };
+enum { SHELVED_MAX = 500 };  // jobs put on shelves by one claim
 
-// The ready jobs of one type in one queue, read a few at a time.
-struct lane {
-    int64_t queue, type;
-    struct waiting *rows;
-    size_t count, next;
-    bool drained;  // the store has no more than these
+// One queue of a claim.
+struct source {
+    struct lanes lanes;
+    bool open;             // the rest is known
+    bool closed;           // the claim's own org paused its share
+    struct list finishes;  // keys of executions whose commit phase is due ...
+    size_t finish_next;    // ... and the next of them
 };
 
 struct claiming {
     const struct claim *claim;
     int64_t org, worker;
     struct list claimed;
+    struct list sources;     // the queues ...
+    struct list contenders;  // ... and, side by side, how they stand in the order of turns
+    size_t shelved;
 };
 
 static size_t room(const struct claiming *c)
 {
     return c->claim->limit - c->claimed.count;
-}
-
-static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane,
-                      struct pawl_error *err)
-{
-    size_t wanted = room(c) < LANE_ROWS ? room(c) : LANE_ROWS;
-    struct waiting last = { .rank = INT64_MIN };
-    if (lane->count)
-        last = lane->rows[lane->count - 1];
-    SCOPED(rows) struct rows rows = {0};
-    lane->rows = arena_new(tx->arena, struct waiting, wanted);
-    if (!lane->rows)
-        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    lane->count = lane->next = 0;
-    if (!sql_ask(tx, &rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
-                 INT(last.job), INT(c->org), INT((int64_t)wanted)))
-        return false;
-    while (lane->count < wanted && rows_next(&rows)) {
-        struct waiting *row = &lane->rows[lane->count++];
-        row->queue = lane->queue;
-        row->type = lane->type;
-        row->rank = row_int(&rows);
-        row->job = row_int(&rows);
-        row->org = row_int(&rows);
-        row->attempt = row_int(&rows);
-        row->serial_key = row_text(&rows);
-    }
-    lane->drained = lane->count < wanted;
-    return rows_ok(&rows, err);
-}
-
-static bool lane_add(struct tx *tx, const struct claiming *c, struct list *lanes, int64_t queue,
-                     int64_t type, struct pawl_error *err)
-{
-    struct lane *lane = list_add(lanes);
-    if (!lane)
-        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    *lane = (struct lane){ .queue = queue, .type = type };
-    return lane_fill(tx, c, lane, err);
-}
-
-static bool next_type(struct tx *tx, int64_t queue, int64_t *type, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(queue), INT(*type))
-        && rows_number(&rows, type, err);
-}
-
-static bool has_lane(const struct list *lanes, int64_t type)
-{
-    const struct lane *all = lanes->items;
-    for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].type == type)
-            return true;
-    return false;
-}
-
-// One lane per asked type that exists; without types, one per type that has something ready. A type
-// that is asked for twice has one lane: a second would offer the same jobs again.
-static bool lanes_open(struct tx *tx, const struct claiming *c, int64_t queue, struct list *lanes,
-                       struct pawl_error *err)
-{
-    for (size_t i = 0; i < c->claim->job_type_count; i++) {
-        int64_t type = 0;
-        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &type, err)
-            || (type && !has_lane(lanes, type) && !lane_add(tx, c, lanes, queue, type, err)))
-            return false;
-    }
-    if (c->claim->job_type_count)
-        return true;
-    for (int64_t type = 0; lanes->count < LANES_MAX;) {
-        if (!next_type(tx, queue, &type, err))
-            return false;
-        if (type == 0)
-            return true;
-        if (!lane_add(tx, c, lanes, queue, type, err))
-            return false;
-    }
-    return true;
-}
-
-static bool before(const struct waiting *a, const struct waiting *b)
-{
-    return a->rank != b->rank ? a->rank < b->rank : a->job < b->job;
-}
-
-// The lane with the first candidate of all; NULL when all are empty.
-static struct lane *lanes_first(struct list *lanes)
-{
-    struct lane *first = NULL;
-    struct lane *all = lanes->items;
-    for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].next < all[i].count
-            && (!first || before(&all[i].rows[all[i].next], &first->rows[first->next])))
-            first = &all[i];
-    return first;
 }
 
 static bool key_of_attempt(struct tx *tx, int64_t job, int64_t attempt, int64_t *key,
@@ -227,6 +137,8 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                     INT(place->rank), INT(place->job))
         || !lease_job(tx, c, claimed, &tally, err))
         return false;
+    tx_count(tx, place->org, place->queue, PLACE_READY, -1);
+    tx_count(tx, place->org, place->queue, PLACE_RUNNING, 1);
     job->phase = claimed->execution.started_at ? PHASE_RUNNING : PHASE_LEASED;
     job->attempt = claimed->execution.attempt;
     job->attempts_used = claimed->execution.tally.attempts_used;
@@ -250,22 +162,41 @@ static bool take_sound(struct tx *tx, struct claiming *c, const struct waiting *
     return fail(err, why.code, "%s", why.message);
 }
 
-static bool take_ready(struct tx *tx, struct claiming *c, int64_t queue, struct pawl_error *err)
+static bool share_is_paused(struct tx *tx, int64_t queue, int64_t org, bool *paused,
+                            struct pawl_error *err)
 {
-    struct list lanes = list_of(tx->arena, sizeof(struct lane));
-    if (!lanes_open(tx, c, queue, &lanes, err))
+    pawl_time since = 0;
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_SHARE_PAUSED, err, INT(queue), INT(org))
+        || !rows_number(&rows, &since, err))
         return false;
-    while (room(c) > 0) {
-        struct lane *lane = lanes_first(&lanes);
-        if (!lane)
-            return true;
-        if (!take_sound(tx, c, &lane->rows[lane->next++], err))
-            return false;
-        if (lane->next == lane->count && !lane->drained && room(c) > 0
-            && !lane_fill(tx, c, lane, err))
-            return false;
-    }
+    *paused = since != 0;
     return true;
+}
+
+// The next candidate whose org has not paused its share; others are put on their shelf. So many of
+// them end the search for this time, and whoever waits is told that there may be more.
+static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
+                       const struct waiting **place, struct pawl_error *err)
+{
+    for (;;) {
+        bool paused = false;
+        if (!lanes_take(tx, &source->lanes, room(c), place, err))
+            return false;
+        if (!*place || !source->lanes.has_pauses)
+            return true;
+        if (!share_is_paused(tx, source->lanes.queue, (*place)->org, &paused, err))
+            return false;
+        if (!paused)
+            return true;
+        if (!shelf_put(tx, *place, err))
+            return false;
+        if (++c->shelved >= SHELVED_MAX) {
+            tx->news = true;
+            *place = NULL;
+            return true;
+        }
+    }
 }
 
 // A committed execution whose commit phase is to be run again: same execution, same attempt.
@@ -288,55 +219,62 @@ static bool take_finish(struct tx *tx, struct claiming *c, int64_t key, struct p
                         EVENT_JOB_FINISH_LEASED, S(""), err);
 }
 
-static bool finish_keys(struct tx *tx, struct claiming *c, int64_t queue, int64_t type,
-                        struct keys *keys, struct pawl_error *err)
+static bool finishes_add(struct tx *tx, struct claiming *c, struct source *source, int64_t type,
+                         struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(queue), INT(type),
-                   INT(c->org), INT((int64_t)room(c)))
-        && rows_keys(&rows, keys, err);
-}
-
-static bool take_finishes_of(struct tx *tx, struct claiming *c, int64_t queue, int64_t type,
-                             struct pawl_error *err)
-{
-    struct keys keys;
-    if (!finish_keys(tx, c, queue, type, &keys, err))
+    if (!sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(source->lanes.queue),
+                 INT(type), INT(c->org), INT((int64_t)room(c)), caller_projects(tx)))
         return false;
-    for (size_t i = 0; i < keys.count; i++)
-        if (!take_finish(tx, c, keys.at[i], err))
-            return false;
-    return true;
+    while (rows_next(&rows)) {
+        int64_t *key = list_add(&source->finishes);
+        if (!key)
+            return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
+        *key = row_int(&rows);
+    }
+    return rows_ok(&rows, err);
 }
 
-static bool take_finishes(struct tx *tx, struct claiming *c, int64_t queue, struct pawl_error *err)
+static bool type_is_repeated(const struct claim *claim, size_t i)
 {
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(claim->job_types[k], claim->job_types[i]))
+            return true;
+    return false;
+}
+
+static bool finishes_find(struct tx *tx, struct claiming *c, struct source *source,
+                          struct pawl_error *err)
+{
+    source->finishes = list_of(tx->arena, sizeof(int64_t));
     if (c->claim->job_type_count == 0)
-        return take_finishes_of(tx, c, queue, 0, err);
-    for (size_t i = 0; i < c->claim->job_type_count && room(c) > 0; i++) {
+        return finishes_add(tx, c, source, 0, err);
+    for (size_t i = 0; i < c->claim->job_type_count; i++) {
         int64_t type = 0;
         if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &type, err)
-            || (type && !take_finishes_of(tx, c, queue, type, err)))
+            || (type && !type_is_repeated(c->claim, i)
+                && !finishes_add(tx, c, source, type, err)))
             return false;
     }
     return true;
 }
 
-static bool paused_since(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_QUEUE_PAUSED, err, INT(queue)) && rows_number(&rows, since, err);
-}
+// ----- the queues
 
-static bool take_from(struct tx *tx, struct claiming *c, struct str name, struct pawl_error *err)
+static bool source_add(struct tx *tx, struct claiming *c, int64_t queue, struct str name,
+                       struct pawl_error *err)
 {
-    int64_t queue = 0;
-    pawl_time paused = 0;
-    if (!name_find(tx, NAME_QUEUE, name, &queue, err) || !paused_since(tx, queue, &paused, err))
-        return false;
-    if (queue == 0 || paused != 0)
-        return true;
-    return take_finishes(tx, c, queue, err) && take_ready(tx, c, queue, err);
+    struct source *source = list_add(&c->sources);
+    struct contender *contender = list_add(&c->contenders);
+    if (!source || !contender)
+        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
+    source->lanes = (struct lanes){ .claim = c->claim, .org = c->org, .queue = queue };
+    *contender = (struct contender){
+        .queue = queue,
+        .weight = queue_term_of(tx->queue_terms, name).weight,
+        .critical = str_eq(name, CRITICAL_QUEUE),
+    };
+    return true;
 }
 
 static bool filled_queues(struct tx *tx, struct keys *queues, struct pawl_error *err)
@@ -345,41 +283,128 @@ static bool filled_queues(struct tx *tx, struct keys *queues, struct pawl_error 
     return sql_ask(tx, &rows, Q_CLAIM_QUEUES, err, INT(tx->now)) && rows_keys(&rows, queues, err);
 }
 
-static bool is_critical(struct tx *tx, int64_t queue, bool *critical, struct pawl_error *err)
-{
-    struct str name;
-    if (!name_text(tx, NAME_QUEUE, queue, &name, err))
-        return false;
-    *critical = str_eq(name, S("q:critical"));
-    return true;
-}
-
-// The first is the critical one if it has something. The others take turns at being next, so that a
-// long queue cannot keep a short one waiting for ever.
-static bool take_from_every_queue(struct tx *tx, struct claiming *c, struct pawl_error *err)
+static bool add_every_queue(struct tx *tx, struct claiming *c, struct pawl_error *err)
 {
     struct keys queues = {0};
-    bool critical = false;
     if (!filled_queues(tx, &queues, err))
         return false;
-    if (queues.count > 0 && !is_critical(tx, queues.at[0], &critical, err))
-        return false;
-    size_t others = queues.count - critical;
-    for (size_t i = 0; i < queues.count && room(c) > 0; i++) {
-        bool first = critical && i == 0;
-        size_t next = first ? 0 : critical + (i - critical + c->claim->turn) % others;
-        int64_t queue = queues.at[next];
-        if (!take_finishes(tx, c, queue, err) || !take_ready(tx, c, queue, err))
+    for (size_t i = 0; i < queues.count; i++) {
+        struct str name;
+        if (!name_text(tx, NAME_QUEUE, queues.at[i], &name, err)
+            || !source_add(tx, c, queues.at[i], name, err))
             return false;
     }
     return true;
 }
 
-static bool take_from_named(struct tx *tx, struct claiming *c, struct pawl_error *err)
+static bool has_source(const struct claiming *c, int64_t queue)
 {
-    for (size_t i = 0; i < c->claim->queue_count && room(c) > 0; i++)
-        if (!take_from(tx, c, c->claim->queues[i], err))
+    const struct source *all = c->sources.items;
+    for (size_t i = 0; i < c->sources.count; i++)
+        if (all[i].lanes.queue == queue)
+            return true;
+    return false;
+}
+
+static bool paused_since(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_QUEUE_PAUSED, err, INT(queue)) && rows_number(&rows, since, err);
+}
+
+static bool add_named(struct tx *tx, struct claiming *c, struct pawl_error *err)
+{
+    for (size_t i = 0; i < c->claim->queue_count; i++) {
+        int64_t queue = 0;
+        pawl_time paused = 0;
+        if (!name_find(tx, NAME_QUEUE, c->claim->queues[i], &queue, err)
+            || !paused_since(tx, queue, &paused, err))
             return false;
+        if (queue != 0 && paused == 0 && !has_source(c, queue)
+            && !source_add(tx, c, queue, c->claim->queues[i], err))
+            return false;
+    }
+    return true;
+}
+
+static bool look_for_pauses(struct tx *tx, const struct claiming *c, struct source *source,
+                            struct pawl_error *err)
+{
+    int64_t found = 0;
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_QUEUE_HAS_PAUSES, err, INT(source->lanes.queue))
+        || !rows_number(&rows, &found, err))
+        return false;
+    source->lanes.has_pauses = found != 0;
+    return found == 0 || c->org == 0
+        || share_is_paused(tx, source->lanes.queue, c->org, &source->closed, err);
+}
+
+// A queue is looked into when its turn comes first: commit phases before new work.
+static bool source_open(struct tx *tx, struct claiming *c, struct source *source,
+                        struct pawl_error *err)
+{
+    if (source->open)
+        return true;
+    source->open = true;
+    return look_for_pauses(tx, c, source, err)
+        && (source->closed
+            || (finishes_find(tx, c, source, err)
+                && lanes_open(tx, &source->lanes, room(c), err)));
+}
+
+// Takes one job from the queue, if it has one.
+static bool take_from(struct tx *tx, struct claiming *c, struct source *source, bool *taken,
+                      struct pawl_error *err)
+{
+    size_t before = c->claimed.count;
+    const struct waiting *place = NULL;
+    *taken = false;
+    if (!source_open(tx, c, source, err))
+        return false;
+    if (source->finish_next < source->finishes.count) {
+        *taken = true;
+        return take_finish(tx, c, ((int64_t *)source->finishes.items)[source->finish_next++], err);
+    }
+    while (c->claimed.count == before) {
+        if (!next_ready(tx, c, source, &place, err))
+            return false;
+        if (!place)
+            return true;
+        if (!take_sound(tx, c, place, err))
+            return false;
+    }
+    *taken = true;
+    return true;
+}
+
+static size_t next_in_order(const struct claiming *c)
+{
+    const struct contender *all = c->contenders.items;
+    size_t i = 0;
+    while (i < c->contenders.count && all[i].empty)
+        i++;
+    return i;
+}
+
+static bool take_all(struct tx *tx, struct claiming *c, struct pawl_error *err)
+{
+    struct turns fresh = {0}, *turns = c->claim->turns ? c->claim->turns : &fresh;
+    struct contender *contenders = c->contenders.items;
+    struct source *sources = c->sources.items;
+    size_t count = c->contenders.count;
+    while (room(c) > 0) {
+        size_t next = c->claim->in_order ? next_in_order(c) : turns_next(turns, contenders, count);
+        bool taken = false;
+        if (next == count)
+            return true;
+        if (!take_from(tx, c, &sources[next], &taken, err))
+            return false;
+        if (taken)
+            turns_took(turns, contenders, count, next);
+        else
+            contenders[next].empty = true;
+    }
     return true;
 }
 
@@ -403,7 +428,9 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
                      size_t *count, struct pawl_error *err)
 {
     struct claiming c = { .claim = claim,
-                          .claimed = list_of(tx->arena, sizeof(struct claimed)) };
+                          .claimed = list_of(tx->arena, sizeof(struct claimed)),
+                          .sources = list_of(tx->arena, sizeof(struct source)),
+                          .contenders = list_of(tx->arena, sizeof(struct contender)) };
     *claimed = NULL;
     *count = 0;
     if (!claim_check(tx, claim, err) || !caller_org(tx, &c.org, err))
@@ -412,7 +439,8 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
         return true;  // an org that never had a job
     if (!worker_intern(tx, c.org, &claim->worker, &c.worker, err))
         return false;
-    if (!(claim->every_queue ? take_from_every_queue : take_from_named)(tx, &c, err))
+    if (!(claim->every_queue ? add_every_queue : add_named)(tx, &c, err)
+        || !take_all(tx, &c, err))
         return false;
     *claimed = c.claimed.items;
     *count = c.claimed.count;

@@ -7,6 +7,8 @@
 #include "engine/finish.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "model/category.h"
+#include "store/counts.h"
 
 static bool stored_result(struct tx *tx, int64_t job, struct str *result, struct pawl_error *err)
 {
@@ -37,6 +39,42 @@ static void check_json(struct problems *problems, const char *field, struct str 
         problem_add(problems, field, "%s", why.message);
 }
 
+static unsigned effects_of(const struct commit *commit)
+{
+    return (commit->result.n ? EFFECT_RESULT : 0U)
+         | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
+         | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
+         | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
+}
+
+// The category on the job's policy says what its commit may carry (OPS-22).
+static bool effects_allowed(struct tx *tx, const struct execution *e, const struct commit *commit,
+                            struct pawl_error *err)
+{
+    struct policy policy;
+    unsigned effects = effects_of(commit);
+    if (effects == 0)
+        return true;
+    if (!policy_load(tx, e->policy, &policy, err))
+        return false;
+    unsigned refused = effects_refused(policy.category, effects);
+    if (refused == 0)
+        return true;
+    struct buf names = buf_new(tx->arena, KEY_BYTES_MAX);
+    for (unsigned i = 0; i < EFFECTS; i++)
+        if (refused & 1U << i)
+            buf_addf(&names, "%s%s", names.n ? ", " : "", effect_name(1U << i));
+    return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s may not "
+                                              "carry %.*s",
+                STR(policy.category), STR(buf_str(&names)));
+}
+
+// A notification is best effort: refused, it is told in the audit trail and fails nothing (OPS-2).
+static bool best_effort(const struct contract *contract)
+{
+    return str_eq(contract->policy.category, str_of(category_row(CATEGORY_NOTIFICATION)->name));
+}
+
 static bool commit_check(struct tx *tx, const struct execution *e, const struct commit *commit,
                          struct pawl_error *err)
 {
@@ -51,7 +89,8 @@ static bool commit_check(struct tx *tx, const struct execution *e, const struct 
         const char *prefix = str_cstr(tx->arena, str_format(tx->arena, "enqueue[%zu].", i));
         const struct contract *follow_up = &commit->follow_ups[i];
         int64_t org = 0;
-        contract_check(follow_up, tx->now, prefix, &problems);
+        if (!best_effort(follow_up))
+            contract_check(follow_up, tx->now, prefix, &problems);
         if (!name_find(tx, NAME_ORG, follow_up->org_id, &org, err))
             return false;
         if (org != e->org)
@@ -61,16 +100,44 @@ static bool commit_check(struct tx *tx, const struct execution *e, const struct 
     return problems_none(&problems, err);
 }
 
+static bool tell_refused(struct tx *tx, const struct execution *e, const struct contract *contract,
+                         const struct pawl_error *why, struct pawl_error *err)
+{
+    SCOPED(json) json_t *detail =
+        json_pack("{s:{s:s%,s:s,s:s}}", "follow_up_refused", "job_type", contract->job_type.s,
+                  contract->job_type.n, "code", pawl_code(why->code)->word, "message",
+                  why->message);
+    return event_append(tx, execution_subject(e), EVENT_JOB_ANNOTATED,
+                        json_text(tx->arena, detail), err);
+}
+
+static bool enqueue_one(struct tx *tx, const struct contract *contract, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    struct job job;
+    bool deduplicated = false;
+    if (best_effort(contract)) {
+        contract_check(contract, tx->now, "", &problems);
+        if (!problems_none(&problems, err))
+            return false;
+    }
+    return job_enqueue(tx, contract, &job, &deduplicated, err);
+}
+
 static bool follow_up(struct tx *tx, const struct execution *e, const struct commit *commit,
                       struct pawl_error *err)
 {
     for (size_t i = 0; i < commit->follow_up_count; i++) {
         struct contract contract = commit->follow_ups[i];
-        struct job job;
-        bool deduplicated = false;
+        struct pawl_error why = {0};
         contract.parent = e->job;
         contract.origin = S("follow_up");
-        if (!job_enqueue(tx, &contract, &job, &deduplicated, err))
+        if (enqueue_one(tx, &contract, &why))
+            continue;
+        bool refused = pawl_code(why.code)->refusal || why.code == PAWL_QUEUE_FULL;
+        if (!best_effort(&contract) || !refused)
+            return fail(err, why.code, "%s", why.message);
+        if (!tell_refused(tx, e, &contract, &why, err))
             return false;
     }
     return true;
@@ -134,6 +201,7 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
         return false;
     e->finished_at = tx->now;
     e->end_reason = END_DONE;
+    tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
     assert(!execution_problem(e));
     return place_next_of_key(tx, e->org, e->serial_key, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);
@@ -200,7 +268,8 @@ bool execution_commit(struct tx *tx, const struct lease *lease, const struct com
     if (e->status == EXECUTION_LEASED)
         return fail(err, PAWL_NOT_STARTED, "execution %.*s has not started: start it first",
                     STR(id_text(tx->arena, e->id)));
-    if (!commit_check(tx, e, commit, err) || !commit_whole(tx, lease, &held, commit, err))
+    if (!effects_allowed(tx, e, commit, err) || !commit_check(tx, e, commit, err)
+        || !commit_whole(tx, lease, &held, commit, err))
         return false;
     *execution = *e;
     return true;

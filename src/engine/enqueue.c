@@ -7,6 +7,7 @@
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "store/key_index.h"
 #include "store/names.h"
 
@@ -66,7 +67,10 @@ static bool deduplicate(struct tx *tx, const struct contract *contract, struct k
                         struct job *job, struct pawl_error *err)
 {
     const struct job *holder = &slot->holder;
-    if (!str_eq(contract_hash(tx->arena, contract), contract_hash(tx->arena, &holder->contract)))
+    struct contract asked = *contract;
+    if (asked.time_in_key)
+        asked.scheduled_for = holder->contract.scheduled_for;
+    if (!str_eq(contract_hash(tx->arena, &asked), contract_hash(tx->arena, &holder->contract)))
         return fail(err, PAWL_KEY_REUSED, "idempotency key %.*s belongs to job %.*s, whose type, "
                     "payload, serial key or time is another: use a new key for a new job",
                     STR(contract->idempotency_key), STR(id_text(tx->arena, holder->id)));
@@ -143,7 +147,8 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
-    if (!not_too_old(tx, contract, err) || !insert(tx, contract, job, err)
+    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
+        || !insert(tx, contract, job, err)
         || !slot_take(tx, slot, job, err) || !place_new(tx, job, err))
         return false;
     assert(!job_problem(job));
@@ -157,12 +162,27 @@ static void give_key(struct tx *tx, struct contract *contract)
         contract->idempotency_key = id_text(tx->arena, id_after(0, tx->now, db_random(tx->db)));
 }
 
+// A key stores jobs of its own org and its own projects (OPS-10, OPS-18). A program that Pawl is
+// part of may have many tenants.
+static bool own_tenant(struct tx *tx, struct contract *contract, struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    bool own_org = !caller || caller->actor_type != ACTOR_API_KEY
+                || str_eq(caller->org_id, contract->org_id);
+    const char *problem = caller_project(caller, &contract->project_id);
+    if (!own_org)
+        return fail(err, PAWL_INVALID, "org_id: is not the org of the caller");
+    return !problem || fail(err, PAWL_INVALID, "project_id: %s", problem);
+}
+
 bool job_enqueue(struct tx *tx, const struct contract *given, struct job *job,
                  bool *deduplicated, struct pawl_error *err)
 {
     struct contract contract = *given;
     struct key_slot slot;
     give_key(tx, &contract);
+    if (!own_tenant(tx, &contract, err))
+        return false;
     if (!slot_find(tx, &contract, &slot, err))
         return false;
     *deduplicated = slot.taken && !forgotten(tx, &slot.holder);

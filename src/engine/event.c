@@ -36,6 +36,17 @@ static const struct {
     [EVENT_STEP_DONE] = { "step.done", UNCHANGED },
     [EVENT_STEP_FAILED] = { "step.failed", UNCHANGED },
     [EVENT_JOB_FINISH_ENDED] = { "job.finish_ended", UNCHANGED },
+    [EVENT_KEY_CREATED] = { "key.created", UNCHANGED },
+    [EVENT_KEY_REVOKED] = { "key.revoked", UNCHANGED },
+    [EVENT_ORG_CREATED] = { "org.created", UNCHANGED },
+    [EVENT_ORG_DISABLED] = { "org.disabled", UNCHANGED },
+    [EVENT_QUEUE_PAUSED] = { "queue.paused", UNCHANGED },
+    [EVENT_QUEUE_RESUMED] = { "queue.resumed", UNCHANGED },
+    [EVENT_QUEUE_PURGED] = { "queue.purged", UNCHANGED },
+    [EVENT_CONFIG_LOADED] = { "config.loaded", UNCHANGED },
+    [EVENT_CONFIG_REFUSED] = { "config.refused", UNCHANGED },
+    [EVENT_INSTANCE_STARTED] = { "instance.started", UNCHANGED },
+    [EVENT_INSTANCE_STOPPED] = { "instance.stopped", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 
@@ -49,6 +60,14 @@ const char *event_name(enum event event)
 {
     assert(event > 0 && event < EVENTS);
     return kinds[event].name;
+}
+
+bool event_parse(struct str name, enum event *event)
+{
+    for (unsigned i = 1; i < EVENTS; i++)
+        if (str_eq(name, str_of(kinds[i].name)))
+            return *event = (enum event)i, true;
+    return false;
 }
 
 static void observe(struct tx *tx, const struct subject *subject, enum event event)
@@ -91,6 +110,16 @@ bool event_append_by_creator(struct tx *tx, struct subject subject, enum event e
                              struct pawl_error *err)
 {
     return append(tx, &subject, event, NULL, S(""), err);
+}
+
+bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event event,
+                      struct str detail, struct pawl_error *err)
+{
+    const struct caller *by = tx->caller ? tx->caller : &caller_pawl;
+    assert(event >= EVENT_KEY_CREATED && event < EVENTS && subject.n > 0);
+    return sql_run(tx, Q_AUDIT_INSERT_SUBJECT, err, INT(org), INT((int64_t)event), INT(tx->now),
+                   INT((int64_t)by->actor_type), TEXT(by->actor_id), TEXT_OR_NONE(by->request_id),
+                   TEXT_OR_NONE(by->correlation_id), TEXT_OR_NONE(detail), TEXT(subject));
 }
 
 bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,

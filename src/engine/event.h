@@ -32,10 +32,22 @@ enum event {
     EVENT_STEP_DONE,
     EVENT_STEP_FAILED,
     EVENT_JOB_FINISH_ENDED,
+    EVENT_KEY_CREATED,  // from here on: of something that is no job
+    EVENT_KEY_REVOKED,
+    EVENT_ORG_CREATED,
+    EVENT_ORG_DISABLED,
+    EVENT_QUEUE_PAUSED,
+    EVENT_QUEUE_RESUMED,
+    EVENT_QUEUE_PURGED,
+    EVENT_CONFIG_LOADED,
+    EVENT_CONFIG_REFUSED,
+    EVENT_INSTANCE_STARTED,
+    EVENT_INSTANCE_STOPPED,
     EVENTS
 };
 
 const char *event_name(enum event event);
+bool event_parse(struct str name, enum event *event);
 
 // Pawl itself, of every org: the sweep and the boot act in its name.
 extern const struct caller caller_pawl;
@@ -64,6 +76,11 @@ CHECKED bool event_append(struct tx *tx, struct subject subject, enum event even
 CHECKED bool event_append_by_creator(struct tx *tx, struct subject subject, enum event event,
                                      struct pawl_error *err);
 
+// Appends an event of something that is no job: `key:3kTbX9QmZa`, `queue:q:default`, `config`,
+// `instance:web-1`. `org` is 0 for what concerns the whole store. Without a caller it was Pawl.
+CHECKED bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event event,
+                              struct str detail, struct pawl_error *err);
+
 struct audit_event {
     int64_t id;
     enum event event;
@@ -72,8 +89,34 @@ struct audit_event {
     enum actor_type actor_type;
     struct str actor_id, request_id, correlation_id;
     struct str detail;
+    // Only from events_of_org:
+    struct str org_id;                // empty: of the whole store
+    struct id job;                    // {0}: of no job ...
+    struct str job_type, project_id;
+    struct str subject;               // ... but of this
 };
 
 // The trail of one job, oldest first. `job` must be one the caller may see.
 CHECKED bool events_of_job(struct tx *tx, int64_t job, struct audit_event **events, size_t *count,
                            struct pawl_error *err);
+
+struct event_filter {
+    int64_t before;   // the id to go on from; 0: the newest
+    int64_t after;    // only later ones than this id; 0: all
+    bool has_job;
+    struct id job;
+    enum event event; // 0: any
+    int64_t limit;
+};
+
+struct event_list {
+    struct audit_event *events;
+    size_t count;
+    int64_t next;  // `before` of the next page; 0: that was all
+};
+
+// The events of the caller's org, newest first; of its projects only, and nothing but jobs, when it
+// is limited to some. Looks at a bounded number of rows, so a page may be short and still have a
+// next one. PAWL_NOT_FOUND for a job it may not see.
+CHECKED bool events_of_org(struct tx *tx, const struct event_filter *filter,
+                           struct event_list *list, struct pawl_error *err);

@@ -10,7 +10,9 @@
 #include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "model/redact.h"
 #include "model/text_rule.h"
+#include "store/counts.h"
 
 struct lease lease_of(const struct execution *execution, const struct worker *worker)
 {
@@ -159,7 +161,7 @@ static bool holdings_ask(struct tx *tx, const struct worker *worker, enum query 
     if (!caller_org(tx, &org, err) || !worker_find(tx, org, worker, &number, err))
         return false;
     return number == 0  // it never held anything
-        || (sql_ask(tx, &rows, query, err, INT(number), INT(tx->now))
+        || (sql_ask(tx, &rows, query, err, INT(number), INT(tx->now), caller_projects(tx))
             && holdings_read(&rows, list, err));
 }
 
@@ -193,8 +195,8 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
     e->finished_at = tx->now;
     e->end_reason = reason;
     e->error_class = error->class;
-    e->error_message = text_clip(error->message, ERROR_MESSAGE_BYTES_MAX);
-    e->error_detail = text_clip(error->detail, ERROR_DETAIL_BYTES_MAX);
+    e->error_message = redact_error(tx->arena, error->message, ERROR_MESSAGE_BYTES_MAX);
+    e->error_detail = redact_error(tx->arena, error->detail, ERROR_DETAIL_BYTES_MAX);
     assert(!execution_problem(e));
     if (!sql_run_counting(tx, by_its_worker ? Q_EXECUTION_ABORT : Q_EXECUTION_EXPIRE, &changed, err,
                           INT(e->id.high), INT(e->attempt),
@@ -202,7 +204,10 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
                           TEXT_OR_NONE(str_of(error_class_name(error->class))),
                           TEXT_OR_NONE(e->error_message), TEXT_OR_NONE(e->error_detail)))
         return false;
-    return changed == 1 || fail(err, PAWL_STORE, "an execution changed under its own lock");
+    if (changed != 1)
+        return fail(err, PAWL_STORE, "an execution changed under its own lock");
+    tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
+    return true;
 }
 
 // RUNNING -> RETRYING, and on to QUEUED at once when the worker gave the job back.

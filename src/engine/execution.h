@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "model/execution.h"
 #include "model/job.h"
+#include "model/weight.h"
 #include "store/names.h"
 
 // What a worker shows with every call.
@@ -25,10 +26,11 @@ struct subject execution_subject(const struct execution *execution);  // of its 
 
 struct claim {
     struct worker worker;
-    const struct str *queues;     // in this order: an earlier queue is emptied first ...
+    const struct str *queues;     // by weight; see model/weight.h ...
     size_t queue_count;
-    bool every_queue;             // ... or all there are: critical first, the others in turns
-    uint64_t turn;                // which of the others is first this time
+    bool in_order;                // ... or an earlier one is emptied first
+    bool every_queue;             // all there are, by weight
+    struct turns *turns;          // what its earlier claims took; NULL: it made none
     const struct str *job_types;  // none: all
     size_t job_type_count;
     size_t limit;

@@ -46,20 +46,35 @@ static bool read_execution(struct rows *rows, struct execution *e)
     return readable;
 }
 
-static bool load(struct tx *tx, int64_t high, struct value low, struct value org,
-                 struct execution *execution, struct pawl_error *err)
+static bool unknown(struct tx *tx, struct id id, struct pawl_error *err)
+{
+    return fail(err, PAWL_NOT_FOUND, "there is no execution %.*s", STR(id_text(tx->arena, id)));
+}
+
+// Which execution; NONE stands for any.
+struct wanted {
+    int64_t high;
+    struct value low, org;
+    bool seen;  // the caller must be allowed to see its job
+};
+
+static bool load(struct tx *tx, const struct wanted *wanted, struct execution *execution,
+                 struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    struct id id = { high, low.number };
-    if (!sql_ask(tx, &rows, Q_EXECUTION_LOAD, err, INT(high), low, org))
+    struct id id = { wanted->high, wanted->low.number };
+    bool sees = true;
+    if (!sql_ask(tx, &rows, Q_EXECUTION_LOAD, err, INT(id.high), wanted->low, wanted->org))
         return false;
     if (!rows_next(&rows))
-        return rows_ok(&rows, err)
-            && fail(err, PAWL_NOT_FOUND, "there is no execution %.*s",
-                    STR(id_text(tx->arena, id)));
+        return rows_ok(&rows, err) && unknown(tx, id, err);
     const char *problem = read_execution(&rows, execution)
                             ? execution_problem(execution)
                             : "it holds a word this program does not know";
+    if (wanted->seen && !caller_sees_job(tx, execution->job.high, &sees, err))
+        return false;
+    if (!sees)
+        return unknown(tx, id, err);
     if (!problem)
         return worker_text(tx, execution->worker, &execution->lease_owner, err);
     return fail(err, PAWL_DAMAGED, "the record of execution %.*s is damaged: %s; run `pawl verify`",
@@ -71,13 +86,14 @@ bool execution_load(struct tx *tx, struct id id, struct execution *execution,
 {
     int64_t org = 0;
     return caller_org(tx, &org, err)
-        && load(tx, id.high, INT(id.low), INT_OR_NONE(org), execution, err);
+        && load(tx, &(struct wanted){ id.high, INT(id.low), INT_OR_NONE(org), true }, execution,
+                err);
 }
 
 bool execution_load_row(struct tx *tx, int64_t high, struct execution *execution,
                         struct pawl_error *err)
 {
-    return load(tx, high, NONE, NONE, execution, err);
+    return load(tx, &(struct wanted){ high, NONE, NONE, false }, execution, err);
 }
 
 static bool keys_of_job(struct tx *tx, int64_t job, struct keys *keys, struct pawl_error *err)

@@ -5,8 +5,8 @@
 
 #include "engine/event.h"
 #include "engine/job.h"
-#include "model/text_rule.h"
 #include "store/observe.h"
+#include "model/redact.h"
 
 enum { REASON_BYTES_MAX = 256 };  // in the audit trail, for every try that failed
 
@@ -48,7 +48,7 @@ static bool give_back(struct tx *tx, const struct lease *lease, struct held *hel
 // The reason stands nowhere else: the execution has committed and did not fail.
 static struct str detail(struct tx *tx, const struct execution *e, const struct work_error *error)
 {
-    struct str why = text_clip(error->message, REASON_BYTES_MAX);
+    struct str why = redact_error(tx->arena, error->message, REASON_BYTES_MAX);
     SCOPED(json) json_t *told = json_pack("{s:s, s:I}", "error_class",
                                           error_class_name(error->class), "failures",
                                           (json_int_t)e->finish_failures);

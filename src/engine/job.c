@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "model/json_field.h"
 #include "model/text_rule.h"
 #include "store/names.h"
@@ -165,6 +166,8 @@ bool job_change(struct tx *tx, struct id id, const struct job_change *change, st
         changed.priority = change->priority;
     if (change->has_queue)
         changed.queue = change->queue;
+    if (!str_eq(changed.queue, job->queue) && !queue_has_room(tx, changed.queue, err))
+        return false;
     if (!place_leave(tx, job, err)
         || !name_intern(tx, NAME_QUEUE, changed.queue, &changed.keys.queue, err)
         || !sql_run(tx, Q_CHANGE_PUT, err, INT(job->id.high), INT(job->keys.org),

@@ -8,7 +8,8 @@
 
 struct subject job_subject(const struct job *job);  // of its audit events
 
-// The job of this id, in the org of the transaction's caller: another org's is not found.
+// The job of this id, in the org and the projects of the transaction's caller: another's is not
+// found.
 CHECKED bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
 
 // The job of this row key, in any org: for the engine's own use.
@@ -27,6 +28,12 @@ CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const cha
 // The number of the caller's org; 0 for Pawl itself, which works for every org; -1 for an org that
 // has no rows yet and so finds nothing.
 CHECKED bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err);
+
+// Whether the transaction's caller, which may be limited to projects, sees the job of this row key.
+CHECKED bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err);
+
+// The projects the caller is limited to, as statements take them: one text, or NONE for all.
+struct value caller_projects(struct tx *tx);
 
 // Stores a job and submits it, unless the contract says `hold`. A known idempotency key with the
 // same content gives the job that has it, `deduplicated`; with other content PAWL_KEY_REUSED.

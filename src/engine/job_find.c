@@ -88,7 +88,8 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
         const char *problem = NULL;
         if (!look(tx, &scratch, keys.at[i], &job, &problem, err))
             return false;
-        bool ours = org == 0 || job.keys.org == org;
+        bool ours = (org == 0 || job.keys.org == org)
+                 && caller_sees(tx->caller, job.contract.project_id);
         list->damaged += ours && problem;
         if (ours && !problem && fits(filter, &job) && !keep(tx, keys.at[i], &found, err))
             return false;

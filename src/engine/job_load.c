@@ -19,6 +19,28 @@ bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err)
     return true;
 }
 
+bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err)
+{
+    *sees = true;
+    if (!tx->caller || tx->caller->project_count == 0)
+        return true;
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_JOB_PROJECT, err, INT(job)))
+        return false;
+    *sees = rows_next(&rows) && caller_sees(tx->caller, row_text(&rows));
+    return rows_ok(&rows, err);
+}
+
+struct value caller_projects(struct tx *tx)
+{
+    if (!tx->caller || tx->caller->project_count == 0)
+        return NONE;
+    struct buf all = buf_new(tx->arena, tx->caller->project_count * (ID_TEXT + 1) + 1);
+    for (size_t i = 0; i < tx->caller->project_count; i++)
+        buf_addf(&all, "%.*s ", STR(tx->caller->projects[i]));
+    return TEXT(buf_str(&all));
+}
+
 static void read_contract(struct rows *rows, struct job *job)
 {
     struct contract *c = &job->contract;
@@ -208,6 +230,7 @@ static bool read_job(struct tx *tx, struct rows *rows, struct job *job, const ch
 struct wanted {
     int64_t high;
     struct value low, org;
+    const struct caller *caller;  // who must be allowed to see its project; NULL: nobody
 };
 
 static bool examine(struct tx *tx, const struct wanted *wanted, struct job *job,
@@ -216,8 +239,11 @@ static bool examine(struct tx *tx, const struct wanted *wanted, struct job *job,
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_JOB_LOAD, err, INT(wanted->high), wanted->low, wanted->org))
         return false;
-    if (rows_next(&rows))
-        return read_job(tx, &rows, job, problem, err);
+    bool exists = rows_next(&rows);
+    if (exists && !read_job(tx, &rows, job, problem, err))
+        return false;
+    if (exists && caller_sees(wanted->caller, job->contract.project_id))
+        return true;
     struct id id = { wanted->high, wanted->low.number };
     return rows_ok(&rows, err)
         && fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(id_text(tx->arena, id)));
@@ -242,12 +268,13 @@ bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *e
 {
     int64_t org = 0;
     return caller_org(tx, &org, err)
-        && load(tx, &(struct wanted){ id.high, INT(id.low), INT_OR_NONE(org) }, job, err);
+        && load(tx, &(struct wanted){ id.high, INT(id.low), INT_OR_NONE(org), tx->caller }, job,
+                err);
 }
 
 bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err)
 {
-    return load(tx, &(struct wanted){ high, NONE, NONE }, job, err);
+    return load(tx, &(struct wanted){ high, NONE, NONE, NULL }, job, err);
 }
 
 // Without an attempt there is no execution, and so no outcome of one; `ready` is where it is. The
@@ -276,5 +303,5 @@ bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
 bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,
                  struct pawl_error *err)
 {
-    return examine(tx, &(struct wanted){ high, NONE, NONE }, job, problem, err);
+    return examine(tx, &(struct wanted){ high, NONE, NONE, NULL }, job, problem, err);
 }

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "engine/shelf.h"
+#include "store/counts.h"
 #include "store/observe.h"
 
 struct waiting waiting_of(const struct job *job)
@@ -15,27 +17,57 @@ struct waiting waiting_of(const struct job *job)
         .rank = -job->priority,
         .attempt = job->attempt,
         .serial_key = job->contract.serial_key,
+        .project = job->contract.project_id,
     };
+}
+
+// What a phase of a waiting job counts as.
+static enum queue_place place_of(enum job_phase phase)
+{
+    static const enum queue_place places[JOB_PHASES] = {
+        [PHASE_READY] = PLACE_READY, [PHASE_DELAYED] = PLACE_DELAYED,
+        [PHASE_BLOCKED] = PLACE_BLOCKED, [PHASE_HELD] = PLACE_HELD,
+        [PHASE_BACKOFF] = PLACE_BACKOFF,
+    };
+    return places[phase];
 }
 
 static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
 {
     observe_ready(tx, w->org, w->type, w->queue);
+    tx_count(tx, w->org, w->queue, PLACE_READY, 1);
     return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank),
-                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key));
+                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key),
+                     TEXT_OR_NONE(w->project));
 }
 
+// It may be on the shelf of a share that is paused.
 static bool leave_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
 {
-    return sql_run(tx, Q_READY_DELETE, err, INT(w->queue), INT(w->type), INT(w->rank), INT(w->job));
+    int64_t changed = 0;
+    tx_count(tx, w->org, w->queue, PLACE_READY, -1);
+    if (!sql_run_counting(tx, Q_READY_DELETE, &changed, err, INT(w->queue), INT(w->type),
+                          INT(w->rank), INT(w->job)))
+        return false;
+    return changed > 0
+        || sql_run(tx, Q_READY_DELETE, err, INT(shelf_of(w->org, w->queue)), INT(w->type),
+                   INT(w->rank), INT(w->job));
 }
 
 static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, pawl_time due_at,
                  struct pawl_error *err)
 {
+    tx_count(tx, w->org, w->queue, place_of(phase), 1);
     return sql_run(tx, Q_PARKED_INSERT, err, INT(w->job), INT(w->org),
                    TEXT(str_of(job_phase_name(phase))), INT_OR_NONE(due_at),
                    phase == PHASE_BLOCKED ? TEXT(w->serial_key) : NONE);
+}
+
+static bool unpark(struct tx *tx, const struct waiting *w, enum job_phase phase,
+                   struct pawl_error *err)
+{
+    tx_count(tx, w->org, w->queue, place_of(phase), -1);
+    return sql_run(tx, Q_PARKED_DELETE, err, INT(w->job));
 }
 
 // The job that runs with this key; 0 when none does.
@@ -56,11 +88,12 @@ static bool ready_of_key(struct tx *tx, const struct waiting *w, struct waiting 
     if (!sql_ask(tx, &rows, Q_READY_SERIAL, err, INT(w->org), TEXT(w->serial_key)))
         return false;
     if (rows_next(&rows)) {
-        head->queue = row_int(&rows);
+        head->queue = shelf_queue(row_int(&rows));
         head->type = row_int(&rows);
         head->rank = row_int(&rows);
         head->job = row_int(&rows);
         head->attempt = row_int(&rows);
+        head->project = row_text(&rows);
     }
     return rows_ok(&rows, err);
 }
@@ -108,7 +141,7 @@ bool place_leave(struct tx *tx, const struct job *job, struct pawl_error *err)
 {
     struct waiting w = waiting_of(job);
     if (job->phase != PHASE_READY)
-        return sql_run(tx, Q_PARKED_DELETE, err, INT(w.job));
+        return unpark(tx, &w, job->phase, err);
     return leave_ready(tx, &w, err) && place_next_of_key(tx, w.org, w.serial_key, err);
 }
 
@@ -128,6 +161,7 @@ bool place_next_of_key(struct tx *tx, int64_t org, struct str serial_key, struct
         next.type = row_int(&rows);
         next.rank = row_int(&rows);
         next.attempt = row_int(&rows);
+        next.project = row_text(&rows);
     }
-    return sql_run(tx, Q_PARKED_DELETE, err, INT(next.job)) && enter_ready(tx, &next, err);
+    return unpark(tx, &next, PHASE_BLOCKED, err) && enter_ready(tx, &next, err);
 }

@@ -14,6 +14,7 @@ struct waiting {
     int64_t rank;      // minus the priority
     int64_t attempt;   // executions so far
     struct str serial_key;
+    struct str project;
 };
 
 struct waiting waiting_of(const struct job *job);

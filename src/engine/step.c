@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/fence.h"
+#include "model/redact.h"
 #include "model/text_rule.h"
 
 static bool check(struct tx *tx, struct str name, struct str result, bool has_result,
@@ -114,7 +115,7 @@ bool step_fail(struct tx *tx, const struct lease *lease, struct str name, struct
                     STR(name), (long long)policy.step_attempts);
     step->tries++;
     step->may_retry = step->tries < policy.step_attempts;
-    step->error_message = text_clip(message, ERROR_MESSAGE_BYTES_MAX);
+    step->error_message = redact_error(tx->arena, message, ERROR_MESSAGE_BYTES_MAX);
     return store(tx, e, step, step->may_retry ? EVENT_STEP_RETRIED : EVENT_STEP_FAILED, err);
 }
 

@@ -10,36 +10,13 @@
 
 #include "base/time_text.h"
 #include "model/json_field.h"
+#include "model/key_recipe.h"
 #include "model/secret.h"
-#include "model/stable.h"
 #include "model/text_rule.h"
-
-enum { PAYLOAD_DEPTH_MAX = JSON_DEPTH_MAX - 1 };  // the job object around it is one level
 
 #define REPEAT_US_MAX DAYS(366)
 #define WAIT_US_MIN MILLISECONDS(1)
 #define WAIT_US_MAX DAYS(365)
-
-static const char *const actor_types[] = {
-    [ACTOR_USER] = "user",
-    [ACTOR_SYSTEM] = "system",
-    [ACTOR_API_KEY] = "api_key",
-};
-_Static_assert(countof(actor_types) == ACTOR_TYPES, "one name per type");
-
-const char *actor_type_name(enum actor_type type)
-{
-    assert(type < ACTOR_TYPES);
-    return actor_types[type];
-}
-
-bool actor_type_parse(struct str name, enum actor_type *type)
-{
-    for (unsigned i = 0; i < ACTOR_TYPES; i++)
-        if (str_eq(name, str_of(actor_types[i])))
-            return *type = (enum actor_type)i, true;
-    return false;
-}
 
 struct reader {
     const struct contract *contract;
@@ -50,6 +27,8 @@ struct reader {
     const struct contract_rules *rules;
     struct contract *into;  // the same contract
     const json_t *payload;  // already parsed
+    const struct job_type *type;  // NULL: not configured
+    const struct recipe *recipe;  // that makes the key; NULL: none is needed, or none is known
 };
 
 struct field {
@@ -59,6 +38,8 @@ struct field {
     bool (*absent)(struct reader *r);  // fills or refuses what was not sent
     bool (*check)(struct reader *r, const struct field *field);
     bool required;  // a stored job has it
+    bool sent;      // and the caller must send it
+    const char *type, *format;  // of JSON, for documentation; NULL: string, none
     // For fields of text:
     size_t offset;  // in struct contract
     size_t bytes_max;
@@ -154,9 +135,34 @@ static bool read_org(struct reader *r, const struct field *field, const json_t *
     return true;
 }
 
+static bool in_category(const struct reader *r, enum category category)
+{
+    return str_eq(r->contract->policy.category, str_of(category_row(category)->name));
+}
+
+// The recipe of the type; a notification has one of its own (OPS-2).
+static const struct recipe *find_recipe(const struct reader *r)
+{
+    static const struct recipe notification = { .kind = RECIPE_NOTIFICATION };
+    if (r->type && r->type->key.kind != RECIPE_NONE)
+        return &r->type->key;
+    return r->rules->by_category && in_category(r, CATEGORY_NOTIFICATION) ? &notification : NULL;
+}
+
+static bool check_project(struct reader *r, const struct field *field)
+{
+    if (!check_text(r, field))
+        return false;
+    const char *problem = r->rules ? caller_project(r->rules->caller, &r->into->project_id) : NULL;
+    return !problem || wrong(r, field->name, "%s", problem);
+}
+
+// A key is made when everything else is read.
 static bool absent_key(struct reader *r)
 {
-    if (!r->rules->key_required || str_eq(r->contract->policy.name, S("document")))
+    r->recipe = find_recipe(r);
+    if (r->recipe || !r->rules->key_required
+        || str_eq(r->contract->policy.name, S("document")))
         return true;
     return wrong(r, "idempotency_key", "is required: what makes this job the same as another");
 }
@@ -176,10 +182,19 @@ static bool absent_queue(struct reader *r)
     return true;
 }
 
+static bool critical_allowed(const struct reader *r)
+{
+    const struct contract_rules *rules = r->rules;
+    return !rules || !rules->by_category || rules->asks_critical || (r->type && r->type->critical);
+}
+
 static bool check_queue(struct reader *r, const struct field *field)
 {
     if (str_eq(r->contract->queue, DEADLETTER_QUEUE))
         return wrong(r, field->name, "nothing can be enqueued to q:deadletter");
+    if (str_eq(r->contract->queue, CRITICAL_QUEUE) && !critical_allowed(r))
+        return wrong(r, field->name, "q:critical takes only jobs of types that are configured as "
+                                     "critical, and what an operator sends");
     return check_text(r, field);
 }
 
@@ -214,6 +229,9 @@ static bool choose_policy(struct reader *r, struct str name)
     const struct contract_rules *rules = r->rules;
     const struct policy *policy = rules->policy(rules->self, name, r->contract->job_type);
     r->into->policy = policy ? *policy : *policy_builtin(S("default"));
+    r->type = rules->type ? rules->type(rules->self, r->contract->job_type) : NULL;
+    if (r->type)
+        r->into->policy = job_type_policy(r->type, &r->into->policy);
     return policy || wrong_policy(r, name);
 }
 
@@ -252,13 +270,23 @@ static bool read_time(struct reader *r, const struct field *field, const json_t 
     return true;
 }
 
+static bool delay_allowed(const struct reader *r)
+{
+    return !r->rules || !r->rules->by_category || (r->type && r->type->allow_delay)
+        || in_category(r, CATEGORY_NOTIFICATION) || in_category(r, CATEGORY_MAINTENANCE);
+}
+
 // A time just past is due at once and kept as it was said, so that the same request has the same
 // hash when it is repeated a moment later. With a key the request may be the repeat of one whose
 // time has come and gone: only the store can tell, so job_enqueue refuses the others.
 static bool check_time(struct reader *r, const struct field *field)
 {
     pawl_time time = r->contract->scheduled_for;
-    int64_t late_us_max = r->contract->idempotency_key.n ? REPEAT_US_MAX : CLOCK_DRIFT_US;
+    bool keyed = r->contract->idempotency_key.n || r->recipe;
+    int64_t late_us_max = keyed ? REPEAT_US_MAX : CLOCK_DRIFT_US;
+    if (time != 0 && !delay_allowed(r))
+        return wrong(r, field->name, "is only for notifications, maintenance, and types that are "
+                                     "configured with allow_delay: true");
     if (time != 0 && time < r->now - late_us_max)
         return wrong(r, field->name, "lies more than 60 s in the past");
     if (time > r->now + SCHEDULE_US_MAX)
@@ -338,6 +366,7 @@ static bool read_payload(struct reader *r, const struct field *field, const json
         return wrong_kind(r, field, value);
     r->payload = value;
     r->into->payload = json_text(r->problems->arena, value);
+    r->into->secrets_allowed = r->type && r->type->secrets_allowed;
     return true;
 }
 
@@ -345,12 +374,19 @@ static bool check_payload_value(struct reader *r, const struct field *field, con
 {
     if (!json_is_object(value))
         return wrong_kind(r, field, value);
-    if (r->contract->payload.n > PAYLOAD_BYTES_MAX)
-        return wrong(r, field->name, "has %zu bytes: at most %d are allowed",
-                     r->contract->payload.n, PAYLOAD_BYTES_MAX);
-    if (deeper_than(value, PAYLOAD_DEPTH_MAX))
+    const struct contract_rules *rules = r->rules;
+    size_t bytes_max = rules && rules->payload_bytes_max ? rules->payload_bytes_max
+                                                         : PAYLOAD_BYTES_MAX;
+    // The job object around it is one level.
+    int levels = (rules && rules->depth_max ? rules->depth_max : JSON_DEPTH_MAX) - 1;
+    if (r->contract->payload.n > bytes_max)
+        return wrong(r, field->name, "has %zu bytes: at most %zu are allowed",
+                     r->contract->payload.n, bytes_max);
+    if (deeper_than(value, levels))
         return wrong(r, field->name, "is nested too deeply: at most %d levels are allowed",
-                     PAYLOAD_DEPTH_MAX);
+                     levels);
+    if (r->contract->secrets_allowed)
+        return true;
     struct str path = str_format(r->problems->arena, "%s%s", r->prefix, field->name);
     return secret_none(value, path.s, r->problems);
 }
@@ -376,43 +412,60 @@ static bool check_payload(struct reader *r, const struct field *field)
 #define NAME .bytes_max = NAME_BYTES_MAX
 #define KEY .bytes_max = KEY_BYTES_MAX, .fits = text_is_key, \
             .want = "text of 1 to 256 bytes without control characters"
-#define UUID .bytes_max = KEY_BYTES_MAX, .fits = text_is_uuid, .want = "a UUID"
+#define UUID .bytes_max = KEY_BYTES_MAX, .fits = text_is_uuid, .want = "a UUID", .format = "uuid"
+
+#define LATER "left out: it is not supported yet"
 
 // clang-format off
 static const struct field fields[] = {
-    { "job_type", .required = true, TEXT(job_type), NAME, .fits = text_is_type,
+    { "job_type", .required = true, .sent = true, TEXT(job_type), NAME, .fits = text_is_type,
       .want = "1 to 128 of A-Z a-z 0-9 . _ : - that start with a letter or digit" },
     { "policy", .required = true, .read = read_policy, .absent = absent_policy,
       .check = check_policy, AT(policy.name), NAME, .fits = text_is_key,
       .want = "the name of a policy" },
-    { "payload", .required = true, .read = read_payload, .check = check_payload,
-      .want = "an object" },
+    { "payload", .required = true, .sent = true, .read = read_payload, .check = check_payload,
+      .type = "object", .want = "an object" },
     { "idempotency_key", .read = read_text, .absent = absent_key, .check = check_key,
       AT(idempotency_key), KEY },
     { "org_id", .required = true, .read = read_org, .check = check_text, AT(org_id), UUID },
-    { "project_id", .read = read_project, .check = check_text, AT(project_id), UUID },
+    { "project_id", .read = read_project, .check = check_project, AT(project_id), UUID },
     { "actor_type", .read = read_actor_type, .check = check_actor_type,
       .want = "user, system or api_key" },
     { "actor_id", .required = true, TEXT(actor_id), KEY },
     { "request_id", .required = true, TEXT(request_id), KEY },
     { "correlation_id", .required = true, TEXT(correlation_id), KEY },
     { "scheduled_for", .read = read_time, .check = check_time,
-      .want = "an RFC 3339 time such as 2026-08-22T10:00:00Z" },
+      .format = "date-time", .want = "an RFC 3339 time such as 2026-08-22T10:00:00Z" },
     { "traceparent", TEXT(traceparent), .bytes_max = KEY_BYTES_MAX, .fits = text_is_traceparent,
       .want = "a W3C traceparent: 00-<32 hex>-<16 hex>-<2 hex> in lower case" },
     { "queue", .required = true, .read = read_text, .absent = absent_queue, .check = check_queue,
       AT(queue), NAME, .fits = text_is_name, .want = "1 to 128 of A-Z a-z 0-9 . _ : -" },
     { "priority", .read = read_priority, .check = check_priority,
-      .want = "a whole number from -100 to 100" },
+      .type = "integer", .want = "a whole number from -100 to 100" },
     { "serial_key", TEXT(serial_key), KEY },
     { "max_wait", .read = read_wait, .check = check_wait,
       .want = "a duration such as 30s (units: ms s m h d), from 1ms to 365d" },
-    { "submit", .read = read_submit, .want = "true or false" },
+    { "submit", .read = read_submit, .type = "boolean", .want = "true or false" },
     { "authorized_by", TEXT(authorized_by), KEY },
-    { "after", .read = read_later },
-    { "batch_id", .read = read_later },
+    { "after", .read = read_later, .want = LATER },
+    { "batch_id", .read = read_later, .want = LATER },
 };
 // clang-format on
+
+bool contract_field_at(size_t index, struct contract_field *field)
+{
+    if (index >= countof(fields))
+        return false;
+    const struct field *row = &fields[index];
+    *field = (struct contract_field){
+        .name = row->name,
+        .must_be = row->want,
+        .type = row->type ? row->type : "string",
+        .format = row->format,
+        .sent = row->sent,
+    };
+    return true;
+}
 
 static bool field_read(struct reader *r, const struct field *field, const json_t *value)
 {
@@ -448,6 +501,29 @@ static bool refuse_other_than_object(struct reader *r, const json_t *value)
     return false;
 }
 
+// Of a job that sent none and whose type has a recipe.
+static bool make_key(struct reader *r)
+{
+    const struct str *needed;
+    bool complete = true;
+    if (!r->recipe || !r->payload)
+        return true;
+    for (size_t i = 0; i < recipe_needs(r->recipe, &needed); i++) {
+        const char *name = str_cstr(r->problems->arena, needed[i]);
+        json_t *value = json_object_get(r->payload, name);
+        struct str field = str_format(r->problems->arena, "payload.%s", name);
+        if (!value || json_is_null(value))
+            complete = wrong(r, field.s, "is required: the key of this type of jobs is made of "
+                                         "it, when no idempotency_key is sent");
+    }
+    if (!complete)
+        return false;
+    r->into->idempotency_key = recipe_key(r->problems->arena, r->recipe, r->contract, r->payload,
+                                          r->now);
+    r->into->time_in_key = r->recipe->kind == RECIPE_NOTIFICATION;
+    return true;
+}
+
 bool contract_read(const json_t *object, const struct contract_rules *rules, const char *prefix,
                    struct contract *contract, struct problems *problems)
 {
@@ -474,6 +550,7 @@ bool contract_read(const json_t *object, const struct contract_rules *rules, con
     for (size_t i = 0; i < countof(fields); i++)
         fine &= field_read(&r, &fields[i], json_object_get(object, fields[i].name))
             && field_check(&r, &fields[i]);
+    fine &= make_key(&r);
 
     const char *key;
     json_t *value;
@@ -502,23 +579,4 @@ const struct policy *policy_builtin_or_default(void *self, struct str name, stru
 {
     (void)self, (void)job_type;  // a bare store knows nothing of job types
     return policy_builtin(name.n > 0 ? name : S("default"));
-}
-
-struct str contract_hash(struct arena *arena, const struct contract *contract)
-{
-    json_t *payload = NULL;
-    if (!json_parse(contract->payload, contract->payload.n, &payload, NULL)) {
-        arena->failed = true;  // the payload was checked: only memory can be short
-        return S("");
-    }
-    const struct json_field parts[] = {
-        { "type", json_text_or_null(contract->job_type) },
-        { "project", json_text_or_null(contract->project_id) },
-        { "payload", payload },
-        { "serial_key", json_text_or_null(contract->serial_key) },
-        { "scheduled_for", json_time_or_null(arena, contract->scheduled_for) },
-    };
-    SCOPED(json) json_t *object = json_object_of(parts, countof(parts));
-    arena->failed |= object == NULL;
-    return object ? stable_hash(arena, object) : S("");
 }

@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "model/job_type.h"
 #include "model/policy.h"
 
 enum actor_type { ACTOR_USER, ACTOR_SYSTEM, ACTOR_API_KEY, ACTOR_TYPES };
@@ -21,10 +22,20 @@ struct caller {
     struct str actor_id;
     struct str request_id;
     struct str correlation_id;
+    const struct str *projects;  // all it may see and touch; none: every project of its org
+    size_t project_count;
 };
+
+// Whether the caller may see a job of this project. A limited one sees none without a project.
+bool caller_sees(const struct caller *caller, struct str project_id);
+
+// Gives a job without a project the only one its caller has. What is wrong with the project that a
+// limited caller names, or NULL.
+const char *caller_project(const struct caller *caller, struct str *project_id);
 
 #define DEFAULT_ORG S("00000000-0000-7000-8000-000000000000")
 #define DEADLETTER_QUEUE S("q:deadletter")
+#define CRITICAL_QUEUE S("q:critical")
 
 enum contract_limits {
     PAYLOAD_BYTES_MAX = 1 << 20,
@@ -60,6 +71,8 @@ struct contract {
     struct id parent;            // the job this one was made from; {0}: none
     struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`
     bool hold;                   // `submit: false`: stays CREATED
+    bool time_in_key;            // any time in its bucket is the same request (OPS-2)
+    bool secrets_allowed;        // in the payload, by its type
 };
 
 // What the surroundings decide about a job of this type.
@@ -70,6 +83,15 @@ struct contract_rules {
     const struct policy *(*policy)(void *self, struct str name, struct str job_type);
     void *self;
     bool key_required;  // refuse a job without idempotency_key; `document` never needs one
+
+    // What a server with a configuration adds. The type of this name, NULL when it is not
+    // configured; without the function no type is.
+    const struct job_type *(*type)(void *self, struct str job_type);
+    bool by_category;          // the category says who may be scheduled for later (OPS-15), who may
+                               // enter q:critical (OPS-20) and how keys are made (OPS-2)
+    bool asks_critical;        // an operator asks: any type may enter q:critical
+    size_t payload_bytes_max;  // 0: PAYLOAD_BYTES_MAX, which is the most
+    int depth_max;             // of the job object; 0: JSON_DEPTH_MAX, which is the most
 };
 
 // The rules of a bare store: the built-in policies, `default` when none is named.
@@ -79,6 +101,15 @@ const struct policy *policy_builtin_or_default(void *self, struct str name, stru
 // it (`jobs[3].`); true when there was none. Texts live in `problems->arena`.
 bool contract_read(const json_t *object, const struct contract_rules *rules, const char *prefix,
                    struct contract *contract, struct problems *problems);
+
+// The fields that a caller may send, in a row, for documentation. False past the last.
+struct contract_field {
+    const char *name;
+    const char *must_be;  // completes "must be ..."
+    const char *type, *format;  // of JSON; format NULL: none
+    bool sent;            // must be sent
+};
+bool contract_field_at(size_t index, struct contract_field *field);
 
 // The same checks on a contract filled by C code.
 bool contract_check(const struct contract *contract, pawl_time now, const char *prefix,

@@ -7,6 +7,7 @@
 
 #include "model/json_field.h"
 #include "model/secret.h"
+#include "model/text_rule.h"
 
 #define MASK S("***")
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -111,9 +112,11 @@ static size_t quoted_bytes(const char *s, char quote)
     return n;
 }
 
+// The last part of a path, as in `/etc/passwd: Permission denied`, names a file.
 static struct found find_named(const char *text, const char *s)
 {
-    size_t name = begins_word(text, s) ? strspn(s, LETTERS) : 0;
+    bool in_path = s > text && s[-1] == '/';
+    size_t name = begins_word(text, s) && !in_path ? strspn(s, LETTERS) : 0;
     size_t link = name ? link_bytes(s, s + name) : 0;
     enum sign sign = link ? name_sign(s, name) : SIGN_NONE;
     if (sign == SIGN_NONE)
@@ -143,12 +146,23 @@ static struct found find(const char *text, const char *s)
     return (struct found){0};
 }
 
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// No secret begins in the middle of a word, and most of a text is that.
+static bool within_word(const char *text, const char *s)
+{
+    return s > text && is_alnum(*s) && is_alnum(s[-1]);
+}
+
 struct str redact(struct arena *arena, struct str given)
 {
     const char *text = str_cstr(arena, str_dup(arena, given));
     struct buf clean = buf_new(arena, 4 * given.n + 64);  // `cvv=1` grows most, to less than twice
     for (const char *s = text; *s;) {
-        struct found found = find(text, s);
+        struct found found = within_word(text, s) ? (struct found){0} : find(text, s);
         if (found.masked == 0) {
             buf_add_char(&clean, *s++);
             continue;
@@ -158,6 +172,12 @@ struct str redact(struct arena *arena, struct str given)
         s += found.shown + found.masked;
     }
     return buf_str(&clean);
+}
+
+struct str redact_error(struct arena *arena, struct str text, size_t bytes_max)
+{
+    // Of twice as much, so that a secret at the end is seen whole.
+    return text_clip(redact(arena, text_clip(text, 2 * bytes_max)), bytes_max);
 }
 
 struct str redact_line(struct arena *arena, struct str line, bool *in_key)

@@ -12,6 +12,9 @@
 // The text without its secrets. It ends at a NUL, if it has one.
 struct str redact(struct arena *arena, struct str text);
 
+// The text of an error as it can be stored and shown: see text_clip.
+struct str redact_error(struct arena *arena, struct str text, size_t bytes_max);
+
 // The same for lines that come one by one: a private key has many, and `in_key` (false at first)
 // tells that the next line is one of them.
 struct str redact_line(struct arena *arena, struct str line, bool *in_key);

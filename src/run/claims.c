@@ -55,7 +55,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
     struct claim claim = {
         .worker = r->worker,
         .every_queue = true,
-        .turn = b->turn,
+        .turns = &b->runner->turns,
         .job_types = registry->types,
         .job_type_count = registry->handler_count,
         .limit = limit,
@@ -141,6 +141,8 @@ static struct batch *new_batch(struct runner *r)
 static struct batch *begin(struct runner *r)
 {
     struct batch planned = {0};
+    if (r->pawl->registry.handler_count == 0)
+        return NULL;  // a claim that names no types would take them all
     if (r->mode != RUNNER_WORKING || r->claiming || !r->maybe_more || plan(r, &planned) == 0)
         return NULL;
     struct batch *b = new_batch(r);
@@ -150,7 +152,6 @@ static struct batch *begin(struct runner *r)
     *b = planned;
     b->arena = arena;
     b->runner = r;
-    b->turn = r->turn++;
     b->news = r->news;
     b->operation = (struct operation){ .run = claim_write,
                                        .answered = claim_answered,

@@ -23,6 +23,7 @@ struct pawl {
     struct caller caller;         // in whose name; each request gets its own request_id
     struct journal journal;
     struct registry registry;
+    bool keeps_time;              // may start without handlers: sweeps, and claims nothing
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 
@@ -48,3 +49,7 @@ void pawl_observe(struct pawl *pawl, observer tell, void *self);
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);
 void handle_release(struct pawl *pawl);
+
+// A job was cancelled while it runs: if it runs here, its handler hears of it at once; elsewhere at
+// the next tick.
+void handle_cancelled(struct pawl *pawl, const char *job_id);

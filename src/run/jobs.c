@@ -285,8 +285,7 @@ bool pawl_submit(struct pawl *pawl, const char *job_id, struct pawl_error *err)
     return change(pawl, job_id, &c, &arena, err);
 }
 
-// A run of this process hears of it at once; others at their next tick.
-static void tell_run(struct pawl *pawl, const char *job_id)
+void handle_cancelled(struct pawl *pawl, const char *job_id)
 {
     pthread_mutex_lock(&pawl->looking);
     if (pawl->runner)
@@ -304,7 +303,7 @@ bool pawl_cancel(struct pawl *pawl, const char *job_id, bool *ended, struct pawl
     if (ended)
         *ended = is_over;
     if (!is_over)
-        tell_run(pawl, job_id);
+        handle_cancelled(pawl, job_id);
     return true;
 }
 

@@ -20,6 +20,15 @@ bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error
     return done;
 }
 
+bool run_submit(struct pawl_run *run, struct operation *operation, struct pawl_error *err)
+{
+    if (!runner_enter(run))
+        return fail(err, PAWL_FENCED, "this run may not write any more");
+    bool submitted = pipeline_submit(run->pawl->pipeline, operation, err);
+    runner_leave(run);
+    return submitted;
+}
+
 struct own_operation {
     struct operation operation;
     struct pawl_run *run;
@@ -92,7 +101,8 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         return true;
     if (why.code == PAWL_FENCED || !pawl_code(why.code)->refusal)
         return fail(err, why.code, "%s", why.message);
-    run_failed(run, ERROR_VALIDATION, "%s", why.message);
+    bool later = why.code == PAWL_QUEUE_FULL;  // of a follow-up: there may be room next time
+    run_failed(run, later ? ERROR_OVERLOAD : ERROR_VALIDATION, "%s", why.message);
     return write_failure(tx, run, err);
 }
 

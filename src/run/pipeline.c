@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -40,6 +41,8 @@ struct pipeline {
     void *more_self;
     bool asking;            // the writer is in `more`
     pthread_cond_t asked;   // ... and has left it
+
+    _Atomic(const struct queue_terms *) terms;
 
     struct db *db;    // the writer's; NULL after it had to be given up
     bool was_closed;  // since it was first opened
@@ -271,6 +274,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         set_error(group, &error);
         return GROUP_ANSWERED;
     }
+    tx.queue_terms = atomic_load(&p->terms);
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
         struct operation *operation = queue_take(rest);
@@ -483,6 +487,11 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     asked->error = waiter.operation.error;
     return asked->error.code == PAWL_OK
         || fail(err, asked->error.code, "%s", asked->error.message);
+}
+
+void pipeline_set_terms(struct pipeline *p, const struct queue_terms *terms)
+{
+    atomic_store(&p->terms, terms);
 }
 
 void pipeline_set_more(struct pipeline *p, pipeline_more more, void *self)

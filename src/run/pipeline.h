@@ -55,6 +55,10 @@ CHECKED bool pipeline_do(struct pipeline *pipeline, struct operation *operation,
 typedef struct operation *(*pipeline_more)(void *self, bool news);
 void pipeline_set_more(struct pipeline *pipeline, pipeline_more more, void *self);
 
+// The terms of queues for transactions that begin from now on; NULL: as built in. They must outlive
+// the pipeline.
+void pipeline_set_terms(struct pipeline *pipeline, const struct queue_terms *terms);
+
 // One round of the writer: takes a group, commits it, answers it. Says how many it answered; 0
 // means that nothing waited.
 size_t pipeline_round(struct pipeline *pipeline);

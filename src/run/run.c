@@ -43,6 +43,7 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
         .correlation_id = keep(run, c->correlation_id),
         .attempt = claimed->execution.attempt,
     };
+    run->exec_id = keep(run, id_text(&run->arena, claimed->execution.id));
     run->payload = keep(run, c->payload);
     run->traceparent = keep(run, c->traceparent);
     fill_contract(run, c);
@@ -74,6 +75,26 @@ const char *pawl_job_type(const struct pawl_run *run)
 const char *pawl_org_id(const struct pawl_run *run)
 {
     return run->subject.org_id;
+}
+
+const char *pawl_project_id(const struct pawl_run *run)
+{
+    return run->contract.project_id.n ? run->contract.project_id.s : "";
+}
+
+const char *pawl_request_id(const struct pawl_run *run)
+{
+    return run->subject.request_id;
+}
+
+const char *pawl_correlation_id(const struct pawl_run *run)
+{
+    return run->subject.correlation_id;
+}
+
+const char *pawl_exec_id(const struct pawl_run *run)
+{
+    return run->exec_id;
 }
 
 const char *pawl_payload(const struct pawl_run *run)

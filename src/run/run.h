@@ -27,7 +27,7 @@ struct pawl_run {
     const struct pawl_handler *handler;
     struct arena arena;              // all texts of the run; emptied when it is used again
     struct journal_subject subject;  // job_id, job_type, ... as texts that end in NUL
-    const char *payload, *traceparent, *key;
+    const char *exec_id, *payload, *traceparent, *key;
     struct contract contract;        // what follow-ups inherit: org, project, correlation
     struct lease lease;
     int64_t timeout_us, lease_us, step_attempts;
@@ -60,6 +60,8 @@ struct pawl_run {
     _Atomic bool written_off; // its handler is not waited for any more: every call is refused
 
     // Guarded by the runner's mutex.
+    bool has_stop_bell;
+    int stop_bell;        // an eventfd of the handler's: see run_ring_on_stop
     struct pawl_run *next, *previous;
     int64_t counts_from;  // monotonic; when its time began to count
     int64_t deadline;     // monotonic; a handler that runs past it is told, then written off
@@ -83,6 +85,10 @@ CHECKED bool run_fill(struct pawl_run *run, const struct claimed *claimed,
 void run_failed(struct pawl_run *run, enum error_class class, const char *format, ...)
     PRINTF(3, 4);
 
+// For a handler that waits for descriptors: rings an eventfd of its own whenever the run is told to
+// stop. One that was told before is not rung: ask pawl_stopped. -1 ends it, before it is closed.
+void run_ring_on_stop(struct pawl_run *run, int eventfd);
+
 // Does everything a worker does with a run, on the calling thread, and hands its end over: the run
 // is somebody else's then. True when the thread has to leave, see runner_ending.
 CHECKED bool run_perform(struct pawl_run *run);
@@ -99,3 +105,8 @@ void run_submit_end(struct pawl_run *run);
 // One operation in the name of the run, waiting for the answer. PAWL_FENCED when the run may not
 // write any more: written off, or the store is being closed.
 CHECKED bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error *err);
+
+// The same without waiting, and refused when the pipeline is full. Until it is answered the
+// operation is the pipeline's, and the run may end before that.
+CHECKED bool run_submit(struct pawl_run *run, struct operation *operation,
+                        struct pawl_error *err);

@@ -113,8 +113,22 @@ bool runner_began(struct pawl_run *run, bool finishing)
     return may;
 }
 
+void run_ring_on_stop(struct pawl_run *run, int eventfd)
+{
+    pthread_mutex_lock(&run->runner->mutex);
+    run->has_stop_bell = eventfd >= 0;
+    run->stop_bell = eventfd;
+    pthread_mutex_unlock(&run->runner->mutex);
+}
+
+static void ring(const struct pawl_run *run)
+{
+    if (run->has_stop_bell)
+        (void)!write(run->stop_bell, &(uint64_t){ 1 }, sizeof(uint64_t));  // full: it rings anyway
+}
+
 // The end of a lease overrules a request: nothing more can be written. A job that has committed
-// cannot be cancelled any more.
+// cannot be cancelled any more. With the mutex held, or on the handler's own thread.
 void runner_stop_run(struct pawl_run *run, enum pawl_stop why)
 {
     int going_on = PAWL_GO_ON;
@@ -124,6 +138,7 @@ void runner_stop_run(struct pawl_run *run, enum pawl_stop why)
         atomic_store(&run->stop, (int)why);
     else
         atomic_compare_exchange_strong(&run->stop, &going_on, (int)why);
+    ring(run);
     pthread_cond_broadcast(&run->runner->quiet);
 }
 
@@ -398,7 +413,8 @@ bool runner_start_threads(struct runner *r, struct pawl_error *err)
     r->has_threads = true;
     pthread_mutex_lock(&r->mutex);
     bool spawned = true;
-    for (int i = 0; i < r->pawl->options.workers && spawned; i++)
+    int workers = r->pawl->registry.handler_count ? r->pawl->options.workers : 0;
+    for (int i = 0; i < workers && spawned; i++)
         spawned = worker_spawn(r);
     pthread_mutex_unlock(&r->mutex);
     if (!spawned || pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)

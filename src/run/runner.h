@@ -26,7 +26,6 @@ struct batch {
     bool start_ahead;     // those too are started: it will not be long
     int64_t at;           // monotonic, when it was claimed
     uint64_t news;        // what was known when it was claimed
-    uint64_t turn;
     struct batch *next;
 };
 
@@ -81,7 +80,7 @@ struct runner {
     size_t giving;            // batches that are on their way back
     bool maybe_more;          // a claim may find something
     uint64_t news;            // counts what might be claimed
-    uint64_t turn;
+    struct turns turns;       // of queues; the claim that is on its way has it
     int64_t handler_us;       // how long handlers take, on average of late ...
     int64_t payload_bytes;    // ... and how large payloads are
     struct tick tick;

@@ -15,7 +15,7 @@ enum { MESSAGE_BYTES_MAX = 3072,
        ESCAPE_BYTES_MAX = 6 };
 _Static_assert(MESSAGE_BYTES_MAX + 6 * (ID_BYTES_MAX + KEY_BYTES)
                        + LOG_FIELDS_MAX * (FIELD_BYTES_MAX + KEY_BYTES) + REST_BYTES
-                   <= LOG_LINE_BYTES_MAX,
+                   <= LOG_ENTRY_BYTES_MAX,
                "everything at its longest is a line");
 
 static const char *const levels[] = {
@@ -102,7 +102,7 @@ static void add_about(struct buf *line, const struct log_entry *entry)
 
 struct str log_line(struct arena *arena, const struct log_entry *entry, pawl_time at)
 {
-    struct buf line = buf_new(arena, LOG_LINE_BYTES_MAX);
+    struct buf line = buf_new(arena, LOG_ENTRY_BYTES_MAX);
     buf_addf(&line, "{\"at\":\"%.*s\",\"level\":\"%s\",\"event\":\"%s\"",
              STR(time_text(arena, at)), levels[entry->level], entry->event);
     if (entry->message.n)

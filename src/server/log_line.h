@@ -7,7 +7,7 @@
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING };
 
-enum { LOG_LINE_BYTES_MAX = 8192, LOG_FIELDS_MAX = 8 };
+enum { LOG_ENTRY_BYTES_MAX = 8192, LOG_FIELDS_MAX = 8 };
 
 struct log_field {
     const char *name;  // a literal; NULL: none

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "store/bell.h"
+#include "store/counts.h"
 #include "store/driver.h"
 #include "store/key_index.h"
 #include "store/later.h"
@@ -23,10 +24,12 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->bell = options->bell;
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
+    (*db)->counts = counts_new();
     (*db)->later = later_new();
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
-    bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->later || !(*db)->observations;
+    bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->counts || !(*db)->later
+                  || !(*db)->observations;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -42,6 +45,7 @@ void db_close(struct db *db)
         return;
     names_free(db->names);
     key_index_free(db->key_index);
+    counts_free(db->counts);
     later_free(db->later);
     observations_free(db->observations);
     db->driver->close(db);
@@ -134,7 +138,7 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
     assert(tx->open);
     if (tx->arena->failed)
         return fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
-    if (!key_index_settle(tx, err))
+    if (!key_index_settle(tx, err) || !counts_settle(tx, err))
         return false;
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
@@ -161,6 +165,7 @@ void tx_end(struct tx *tx)
     if (!tx->open)
         return;
     tx->open = false;
+    counts_drop(tx->db->counts);
     later_drop(tx->db->later);
     tx->db->driver->rollback(tx->db);
     if (tx->interned)
@@ -176,7 +181,7 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
-    if (!key_index_settle(tx, err) || !later_run(tx, LATER_ALL, err)
+    if (!key_index_settle(tx, err) || !counts_settle(tx, err) || !later_run(tx, LATER_ALL, err)
         || !tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err))
         return false;
     observe_mark(tx);
@@ -193,7 +198,8 @@ bool tx_keep(struct tx *tx, struct pawl_error *err)
 
 bool tx_take_back(struct tx *tx, struct pawl_error *err)
 {
-    later_drop(tx->db->later);  // what is held came after the mark
+    later_drop(tx->db->later);  // what is held came after the mark ...
+    counts_drop(tx->db->counts);  // ... and so did this
     if (tx->interned)
         names_forget(tx->db->names);
     key_index_take_back(tx);

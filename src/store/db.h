@@ -14,6 +14,7 @@ struct caller;
 struct db;
 struct observations;
 struct observers;
+struct queue_terms;
 
 struct db_options {
     struct str url;             // `sqlite:path`
@@ -74,6 +75,7 @@ struct tx {
     pawl_time now;
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[2];           // newest job and execution; see id_make
+    const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings

@@ -38,6 +38,7 @@ struct db {
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
+    struct counts *counts;  // what the transaction changes about them; see counts.h
     struct later *later;  // rows that are inserted together; see later.h
     const struct observers *observers;   // NULL: none; see observe.h
     struct observations *observations;  // of the current transaction

@@ -1,0 +1,101 @@
+// The audit trail of an org, newest first, by a bounded look at the newest rows of the store.
+//
+// An index by org would cost every event of every job more than it saves here: see job_find.c.
+#include "base/list.h"
+#include "engine/event.h"
+#include "engine/job.h"
+#include "store/names.h"
+
+enum { ROWS_MAX = 2000, PAGE_MAX = 1000 };
+
+struct looking {
+    const struct event_filter *filter;
+    int64_t org;  // 0: all
+    struct list found;
+    size_t limit, seen;
+    int64_t last;  // the id of the last row that was looked at
+};
+
+// The head of a row says whether it is asked for: of others nothing else is read. Events of no job
+// have no project, so a limited caller does not see them.
+static bool fits(const struct tx *tx, struct looking *l, struct rows *rows,
+                 struct audit_event *event, int64_t *org)
+{
+    l->last = event->id = row_int(rows);
+    *org = row_int(rows);
+    int64_t number = row_int(rows);
+    bool known = number > 0 && number < EVENTS;
+    event->event = known ? (enum event)number : 0;
+    bool wanted = known && (l->filter->event == 0 || event->event == l->filter->event);
+    if (!wanted || (l->org != 0 && *org != l->org))
+        return false;
+    event->project_id = row_text(rows);
+    return caller_sees(tx->caller, event->project_id);
+}
+
+static bool read_rest(struct tx *tx, struct rows *rows, struct audit_event *event, int64_t org,
+                      struct pawl_error *err)
+{
+    event->attempt = row_int(rows);
+    event->at = row_int(rows);
+    event->actor_type = (enum actor_type)row_int(rows);
+    event->actor_id = row_text(rows);
+    event->request_id = row_text(rows);
+    event->correlation_id = row_text(rows);
+    event->detail = row_text(rows);
+    event->job.high = row_int(rows);
+    event->job.low = row_int(rows);
+    int64_t type = row_int(rows);
+    event->subject = row_text(rows);
+    return (org == 0 || name_text(tx, NAME_ORG, org, &event->org_id, err))
+        && (type == 0 || name_text(tx, NAME_JOB_TYPE, type, &event->job_type, err));
+}
+
+static bool look(struct tx *tx, struct looking *l, struct rows *rows, struct pawl_error *err)
+{
+    while (l->found.count < l->limit && rows_next(rows)) {
+        struct audit_event event = {0};
+        int64_t org = 0;
+        l->seen++;
+        if (!fits(tx, l, rows, &event, &org))
+            continue;
+        struct audit_event *kept = list_add(&l->found);
+        if (!kept)
+            return fail(err, PAWL_NO_MEMORY, "no memory for the audit trail");
+        if (!read_rest(tx, rows, &event, org, err))
+            return false;
+        *kept = event;
+    }
+    return rows_ok(rows, err);
+}
+
+static bool ask(struct tx *tx, const struct event_filter *f, struct rows *rows,
+                struct pawl_error *err)
+{
+    int64_t before = f->before ? f->before : INT64_MAX;
+    if (f->has_job)
+        return sql_ask(tx, rows, Q_AUDIT_PAGE_OF_JOB, err, INT(before), INT(f->after),
+                       INT(ROWS_MAX), INT(f->job.high));
+    return sql_ask(tx, rows, Q_AUDIT_PAGE, err, INT(before), INT(f->after), INT(ROWS_MAX));
+}
+
+bool events_of_org(struct tx *tx, const struct event_filter *filter, struct event_list *list,
+                   struct pawl_error *err)
+{
+    struct job job;
+    struct looking l = {
+        .filter = filter,
+        .limit = PAGE_MAX,
+        .found = list_of(tx->arena, sizeof(struct audit_event)),
+    };
+    if (filter->limit > 0 && filter->limit < PAGE_MAX)
+        l.limit = (size_t)filter->limit;
+    SCOPED(rows) struct rows rows = {0};
+    if ((filter->has_job && !job_load(tx, filter->job, &job, err))
+        || !caller_org(tx, &l.org, err) || !ask(tx, filter, &rows, err)
+        || !look(tx, &l, &rows, err))
+        return false;
+    bool more = l.found.count == l.limit || l.seen == ROWS_MAX;
+    *list = (struct event_list){ l.found.items, l.found.count, more ? l.last : 0 };
+    return true;
+}

@@ -1,0 +1,96 @@
+// Pausing and resuming, of a whole queue or of an org's share of it.
+#include "engine/queue.h"
+
+#include "engine/job.h"
+#include "engine/shelf.h"
+#include "store/names.h"
+
+enum { BRING_BACK = 1000 };  // jobs that come back from their shelf at once; the sweep does more
+
+bool queue_tell(struct tx *tx, const struct share *share, struct str queue, enum event event,
+                struct pawl_error *err)
+{
+    return event_append_for(tx, share->org, str_format(tx->arena, "queue:%.*s", STR(queue)), event,
+                            S(""), err);
+}
+
+// The number of a queue that somebody used, or that has terms.
+static bool number_of(struct tx *tx, struct str queue, int64_t *number, struct pawl_error *err)
+{
+    if (!name_find(tx, NAME_QUEUE, queue, number, err))
+        return false;
+    if (*number != 0)
+        return true;
+    if (!queue_term_known(tx->queue_terms, queue))
+        return fail(err, PAWL_NOT_FOUND, "there is no queue %.*s", STR(queue));
+    return name_intern(tx, NAME_QUEUE, queue, number, err);
+}
+
+bool share_of_caller(struct tx *tx, struct str queue, struct share *share, struct pawl_error *err)
+{
+    *share = (struct share){0};
+    if (tx->caller && tx->caller->project_count > 0)
+        return fail(err, PAWL_FORBIDDEN, "a key that is limited to projects cannot change queues");
+    if (!number_of(tx, queue, &share->queue, err))
+        return false;
+    return !tx->caller || tx->caller->org_id.n == 0
+        || name_intern(tx, NAME_ORG, tx->caller->org_id, &share->org, err);
+}
+
+static bool pause_share(struct tx *tx, const struct share *share, int64_t *changed,
+                        struct pawl_error *err)
+{
+    return sql_run_counting(tx, Q_SHARE_PAUSE, changed, err, INT(share->queue), INT(share->org),
+                            INT(tx->now), TEXT(tx->caller->actor_id));
+}
+
+bool queue_pause(struct tx *tx, struct str queue, struct pawl_error *err)
+{
+    struct share share;
+    int64_t changed = 0;
+    if (!share_of_caller(tx, queue, &share, err))
+        return false;
+    bool paused = share.org ? pause_share(tx, &share, &changed, err)
+                            : sql_run_counting(tx, Q_QUEUE_PAUSE, &changed, err, INT(share.queue),
+                                               INT(tx->now));
+    return paused && (changed == 0 || queue_tell(tx, &share, queue, EVENT_QUEUE_PAUSED, err));
+}
+
+static bool resume_share(struct tx *tx, const struct share *share, int64_t *changed,
+                         struct pawl_error *err)
+{
+    bool more = false;
+    return sql_run_counting(tx, Q_SHARE_RESUME, changed, err, INT(share->queue), INT(share->org),
+                            INT(tx->now))
+        && (*changed == 0
+            || shelf_bring_back(tx, share->org, share->queue, BRING_BACK, &more, err));
+}
+
+bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err)
+{
+    struct share share;
+    int64_t changed = 0;
+    if (!share_of_caller(tx, queue, &share, err))
+        return false;
+    bool resumed = share.org ? resume_share(tx, &share, &changed, err)
+                             : sql_run_counting(tx, Q_QUEUE_RESUME, &changed, err,
+                                                INT(share.queue));
+    if (!resumed || changed == 0)
+        return resumed;
+    tx->news = true;
+    return queue_tell(tx, &share, queue, EVENT_QUEUE_RESUMED, err);
+}
+
+bool queue_has_room(struct tx *tx, struct str queue, struct pawl_error *err)
+{
+    int64_t number = 0, waiting = 0;
+    struct queue_term term = queue_term_of(tx->queue_terms, queue);
+    if (term.depth_max == 0)
+        return true;
+    if (!name_find(tx, NAME_QUEUE, queue, &number, err)
+        || (number && !count_waiting(tx, number, &waiting, err)))
+        return false;
+    return waiting < term.depth_max
+        || fail(err, PAWL_QUEUE_FULL, "queue %.*s is full: %lld jobs wait in it, its limit is %lld",
+                STR(queue), (long long)waiting, (long long)term.depth_max);
+}

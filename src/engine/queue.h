@@ -1,0 +1,82 @@
+// Queues: pausing, resuming and emptying them, and what people see of them (OPS-3).
+//
+// A caller of an org acts on its org's share of a queue: its own jobs in it. A caller of every org
+// (an empty org_id, the command line on the store) acts on the whole queue. A caller that is
+// limited to projects may look at neither more nor less than its org's share, and change nothing.
+#pragma once
+
+#include "base/json.h"
+#include "engine/event.h"
+#include "model/contract.h"
+#include "model/weight.h"
+#include "store/counts.h"
+
+// Nothing of it can be claimed any more; it still takes jobs, and what runs goes on. Survives
+// restarts. Doing it twice is doing it once. PAWL_NOT_FOUND for a queue nobody ever used or named.
+CHECKED bool queue_pause(struct tx *tx, struct str queue, struct pawl_error *err);
+CHECKED bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err);
+
+// Refuses with PAWL_QUEUE_FULL when as many jobs wait in the queue as its terms allow.
+CHECKED bool queue_has_room(struct tx *tx, struct str queue, struct pawl_error *err);
+
+// Emptying a queue: ends what waits in it and was there when it began, in pieces, each in a
+// transaction of its own. Begun again after a crash it goes on with what is left.
+//
+//     struct purge purge = { .queue = S("q:exports") };
+//     while (!purge.done)
+//         in a transaction: queue_purge(tx, &purge, 500, err)
+struct purge {
+    struct str queue;
+    size_t ended;       // by the last piece
+    int64_t looked_at;  // rows, by all of them: for progress
+    bool done;
+    // Where it is; zero: not begun.
+    int stage;
+    int64_t org, number;  // the share, the queue
+    int64_t last_job;     // newer ones stay
+    int64_t after[4];     // the key of the row that was looked at last
+};
+
+// A QUEUED job ends FAILED with RESOURCE_EXHAUSTED (JOB-11); one that is held or backs off cannot
+// by the table of states, and is cancelled. Looks at `limit` rows at most. A piece whose
+// transaction did not commit is tried again with the purge as it was before it.
+CHECKED bool queue_purge(struct tx *tx, struct purge *purge, size_t limit, struct pawl_error *err);
+
+// How many jobs a purge of the caller would end now.
+CHECKED bool queue_waiting(struct tx *tx, struct str queue, int64_t *waiting,
+                           struct pawl_error *err);
+
+struct queue_view {
+    struct str name;
+    int64_t number;             // 0: it was never used
+    pawl_time paused_at;        // the whole queue; 0: it is not
+    pawl_time share_paused_at;  // the caller's share
+    struct str share_paused_by;
+    int64_t at[PLACES];
+    pawl_time oldest_ready_at;  // since when its oldest ready job could be claimed; 0: not known
+    struct queue_term term;
+};
+
+enum { QUEUES_LISTED_MAX = 1000 };
+
+// The queues with terms, and those in which the caller has jobs or paused its share; for a caller
+// of every org all there are. By name.
+CHECKED bool queues_list(struct tx *tx, struct queue_view **queues, size_t *count,
+                         struct pawl_error *err);
+
+json_t *queue_json(struct arena *arena, const struct queue_view *queue);  // the caller owns it
+
+// ----- for the parts of it
+
+// What a caller acts on.
+struct share {
+    int64_t org;    // 0: every org's
+    int64_t queue;
+};
+
+CHECKED bool share_of_caller(struct tx *tx, struct str queue, struct share *share,
+                             struct pawl_error *err);
+
+// Records a change to a queue.
+CHECKED bool queue_tell(struct tx *tx, const struct share *share, struct str queue,
+                        enum event event, struct pawl_error *err);

@@ -1,0 +1,16 @@
+// Workers that hold leases now, as people want to see them.
+#pragma once
+
+#include "store/db.h"
+
+struct live_worker {
+    struct str worker_id;
+    struct str instance;         // empty: a remote one
+    int64_t executions;          // that it holds, of the caller's org
+    pawl_time first_seen_at;
+    pawl_time lease_expires_at;  // the last of them
+};
+
+// Those that hold executions of the caller's org, at most `limit`, the busiest first.
+CHECKED bool workers_live(struct tx *tx, size_t limit, struct live_worker **workers, size_t *count,
+                          struct pawl_error *err);

@@ -1,0 +1,26 @@
+// Admission: what can be said about a request before its route does anything.
+//
+// In this order: are the headers sound, is there such a path and method, may this host and site
+// ask, who is it, may that role do this, is the body JSON. The first that fails is the answer.
+#pragma once
+
+#include "server/exchange.h"
+
+// What the headers say. Texts live in the exchange.
+struct headers {
+    struct str host, origin, fetch_site, authorization, content_type, request_id, traceparent;
+    struct str length, transfer_encoding, content_encoding, last_event_id;
+    int hosts, authorizations, content_lengths, transfer_encodings;
+    size_t count;            // of all of them
+    int64_t content_length;  // -1: not given, or not a number
+    bool has_body;
+    bool old;                // HTTP/1.0: it needs no Host and knows no chunks
+    bool target_foul;        // the target of the request line: see http_header.h
+    bool foul;               // something no honest client sends: see http_header.c
+};
+
+// False: the answer is set. `allowed` as route_find left it.
+bool admit(struct exchange *x, const struct headers *headers, struct str allowed);
+
+// The body: JSON when the route takes one, nothing otherwise.
+bool admit_body(struct exchange *x, const struct headers *headers, struct str body);

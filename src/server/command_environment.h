@@ -1,0 +1,12 @@
+// What a command finds in its environment: nothing that Pawl's own happens to hold.
+#pragma once
+
+#include "base/arena.h"
+#include "server/command.h"
+
+struct pawl_run;
+
+// Variables for child_plan.environment. A name stands once: Pawl's own about the run come first,
+// then those of the type, then PATH, HOME, TMPDIR and LANG. NULL when there is no memory.
+char **command_environment(struct arena *arena, const struct pawl_run *run,
+                           const struct command_type *type);

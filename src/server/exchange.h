@@ -1,0 +1,87 @@
+// An exchange: one request and its answer, without the protocol that carries them.
+//
+// It is owned by one party at a time: the HTTP thread that reads the request, the pipeline while it
+// waits for a commit, the hub while it waits for news, and the HTTP thread again for the answer.
+// While it waits it holds no thread.
+#pragma once
+
+#include "model/contract.h"
+#include "run/pipeline.h"
+#include "server/field.h"
+#include "server/identity.h"
+
+struct config;
+struct route;
+struct server;
+struct topic;
+
+enum { PATH_PARTS_MAX = 2 };
+
+struct exchange {
+    struct operation operation;   // first: the pipeline gives it back
+    struct server *server;
+    const struct config *config;  // in effect when the request came
+    const struct route *route;
+    struct arena arena;           // everything of the request and the answer
+    struct identity identity;     // who asks ...
+    struct caller caller;         // ... in the words of the engine
+    struct str method, path;
+    struct str path_parts[PATH_PARTS_MAX];  // what stands for {id} and {name}
+    struct str query;
+    struct str traceparent, last_event_id;
+    json_t *body;                 // NULL: none
+    void *data;                   // of the route: what it read, what it found
+    struct problems problems;
+    int64_t began;                // monotonic
+
+    // The answer.
+    int status;                   // 0: not yet
+    json_t *answer;               // the body ...
+    struct str text;              // ... or a text of another type
+    const char *content_type;     // NULL: application/json
+    const char *location;         // NULL: none
+    int64_t retry_after_s;        // 0: none
+    bool stream;                  // server-sent events: see http_stream.h
+
+    // Waiting; see hub.h.
+    bool again;                   // `act` found too little: it may be run again after news
+    int64_t wait_until;           // monotonic; 0: does not wait
+    struct topic *topic;          // what it waits for; NULL: nothing
+    uint64_t seen;                // the topic's news when it last looked
+    void (*wake)(struct exchange *x);
+    struct exchange *next, **link;
+    bool parked;
+};
+
+// The data of a route, zeroed, in the exchange's arena. NULL when there is no memory.
+#define exchange_data(x, type) ((type *)((x)->data = arena_new(&(x)->arena, type, 1)))
+
+// Sets the answer; takes `json` over. PAWL_NO_MEMORY when that is NULL.
+CHECKED bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_error *err);
+
+// The error as application/problem+json (RFC 9457), with every problem of the contract.
+void exchange_refuse(struct exchange *x, const struct pawl_error *err);
+
+// The statuses of refusals, for /openapi.json. NULL past the end.
+struct refusal {
+    int status;
+    const char *title;
+    const char *codes;  // besides those of the engine with this status
+};
+const struct refusal *refusal_at(size_t index);
+
+// A refusal that has no code of the engine: 401, 404 of a path, 405, 413, 415, 429, ...
+void exchange_refuse_as(struct exchange *x, int status, const char *code, const char *format, ...)
+    PRINTF(4, 5);
+
+// A list of the interface: {"items": [...], "next_cursor": ...}. Takes `items` over.
+json_t *exchange_page(struct exchange *x, json_t *items, int64_t next);
+
+// The cursor of a page as a number, from the query: 0 when none is given. Cursors are opaque to
+// callers and bound to their org, so that one cannot be used to look into another.
+bool exchange_cursor(struct exchange *x, struct str text, int64_t *number);
+
+// The part of the path as the id of a job or execution: PAWL_NOT_FOUND when it is none.
+CHECKED bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_error *err);
+
+void exchange_end(struct exchange *x);

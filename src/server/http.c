@@ -1,0 +1,535 @@
+// The life of a request on the protocol library's thread: headers, body, the route, the answer.
+#include "server/http.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/http_guard.h"
+#include "server/http_header.h"
+#include "server/http_listen.h"
+#include "server/http_stream.h"
+#include "server/hub.h"
+#include "server/metrics.h"
+#include "server/route.h"
+#include "server/server.h"
+
+enum { HEADER_BYTES_MAX = 16 << 10,
+       SURPLUS_MAX = 64 };  // connections past the limit that are still told so
+
+#define ANSWER_US_MAX SECONDS(10)
+
+struct http {
+    struct server *server;
+    struct MHD_Daemon *daemon;
+    struct listener listener;
+    struct guard *guard;
+
+    _Atomic size_t active;  // requests that have begun and are not answered
+};
+
+// What the protocol side knows of a request. The exchange comes first: one is the other.
+struct request {
+    struct exchange x;
+    struct MHD_Connection *connection;
+    struct link *link;
+    struct headers headers;
+    struct str allowed;  // methods, with 405
+    char *body;          // as far as it has come
+    size_t bytes, room, bytes_max;
+    enum { READING, REFUSED, WAITING, RESUMED, ANSWERED } stage;
+};
+
+static struct link *link_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static struct request *request_of(struct exchange *x)
+{
+    return (struct request *)x;
+}
+
+// ----- answering
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value && *value)
+        (void)!MHD_add_response_header(response, name, value);  // without memory it is left out
+}
+
+static void add_headers(struct request *r, struct MHD_Response *response)
+{
+    struct exchange *x = &r->x;
+    struct arena *a = &x->arena;
+    add_header(response, "Content-Type", x->content_type ? x->content_type : "application/json");
+    add_header(response, "Cache-Control", "no-store");
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    add_header(response, "X-Request-Id", str_cstr(a, x->caller.request_id));
+    add_header(response, "traceparent", str_cstr(a, x->traceparent));
+    add_header(response, "Allow", str_cstr(a, r->allowed));
+    add_header(response, "Location", x->location);
+    if (x->retry_after_s)
+        add_header(response, "Retry-After",
+                   str_format(a, "%lld", (long long)x->retry_after_s).s);
+    if (x->status == 401)
+        add_header(response, "WWW-Authenticate", "Bearer");
+    if (guard_closes(r->link) || atomic_load(&x->server->draining))
+        add_header(response, "Connection", "close");
+}
+
+static struct MHD_Response *response_of(struct exchange *x)
+{
+    if (x->stream)
+        return stream_response(x);
+    struct str text = x->answer ? json_text(&x->arena, x->answer) : x->text;
+    // The library asks for a pointer it may change and does not: the text lives in the exchange,
+    // which outlives the response.
+    union {
+        const char *ours;
+        void *theirs;
+    } body = { .ours = text.n ? text.s : "" };
+    return MHD_create_response_from_buffer(text.n, body.theirs, MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result send_answer(struct request *r)
+{
+    struct MHD_Response *response = response_of(&r->x);
+    if (!response)
+        return MHD_NO;
+    r->stage = ANSWERED;
+    guard_rest(r->link);
+    add_headers(r, response);
+    enum MHD_Result queued = MHD_queue_response(r->connection, (unsigned)r->x.status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result finish(struct request *r, bool done, struct pawl_error *err)
+{
+    struct exchange *x = &r->x;
+    if (done)
+        done = x->route->answer(x, err);
+    if (done && x->arena.failed)
+        done = fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+    if (!done)
+        exchange_refuse(x, err);
+    return send_answer(r);
+}
+
+// ----- waiting
+
+void http_suspend(struct exchange *x)
+{
+    struct request *r = request_of(x);
+    r->stage = WAITING;
+    guard_rest(r->link);
+    MHD_suspend_connection(r->connection);
+}
+
+void http_resume(struct exchange *x)
+{
+    struct request *r = request_of(x);
+    r->stage = RESUMED;
+    MHD_resume_connection(r->connection);
+}
+
+bool http_listens(const struct exchange *x)
+{
+    char byte;
+    ssize_t n = recv(guard_fd(((const struct request *)x)->link), &byte, 1,
+                     MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
+// ----- writing: in the pipeline, and again after news
+
+static bool write_act(struct tx *tx, struct operation *operation, struct pawl_error *err)
+{
+    struct exchange *x = (struct exchange *)operation;
+    x->problems.count = 0;
+    x->again = false;
+    hub_looks(x);
+    return x->route->act(x, tx, err);
+}
+
+// On the writer's thread, after the commit.
+static void write_answered(struct operation *operation)
+{
+    struct exchange *x = (struct exchange *)operation;
+    if (operation->error.code == PAWL_OK && x->again)
+        hub_wait(x);
+    else
+        http_resume(x);
+}
+
+static void submit(struct exchange *x)
+{
+    struct pawl_error err = {0};
+    if (pipeline_submit(x->server->pawl->pipeline, &x->operation, &err))
+        return;
+    x->operation.error = err;
+    http_resume(x);
+}
+
+// A client that has left gets no lease; its connection is ended by the answer.
+static void wake_write(struct exchange *x)
+{
+    if (hub_time_over(x) || !http_listens(x))
+        http_resume(x);
+    else
+        submit(x);
+}
+
+static enum MHD_Result begin_write(struct request *r)
+{
+    struct exchange *x = &r->x;
+    x->wake = wake_write;
+    x->operation = (struct operation){
+        .run = write_act,
+        .answered = write_answered,
+        .arena = &x->arena,
+        .caller = &x->caller,
+    };
+    http_suspend(&r->x);
+    submit(x);
+    return MHD_YES;
+}
+
+static enum MHD_Result end_write(struct request *r)
+{
+    struct pawl_error err = r->x.operation.error;
+    return finish(r, err.code == PAWL_OK, &err);
+}
+
+// ----- reading: on this thread, and again after news
+
+static enum MHD_Result read_now(struct request *r)
+{
+    struct exchange *x = &r->x;
+    struct pawl_error err = {0};
+    x->wake = http_resume;
+    x->again = false;
+    hub_looks(x);
+    bool done = server_read(x->server, x, &err);
+    if (!done || !x->again || hub_time_over(x))
+        return finish(r, done, &err);
+    http_suspend(&r->x);
+    hub_wait(x);
+    return MHD_YES;
+}
+
+static enum MHD_Result answer_now(struct request *r)
+{
+    struct pawl_error err = {0};
+    return finish(r, true, &err);
+}
+
+// One row per kind of route: how it goes, and how it goes on after a wait.
+static enum MHD_Result (*const ways[])(struct request *r) = {
+    [ROUTE_NOW] = answer_now,
+    [ROUTE_READ] = read_now,
+    [ROUTE_WRITE] = begin_write,
+};
+static enum MHD_Result (*const ways_on[])(struct request *r) = {
+    [ROUTE_NOW] = answer_now,
+    [ROUTE_READ] = read_now,
+    [ROUTE_WRITE] = end_write,
+};
+
+// ----- the request
+
+static size_t body_max(const struct request *r)
+{
+    const struct config_limits *limits = &r->x.config->limits;
+    const size_t sizes[] = {
+        [BODY_NONE] = 0,
+        [BODY_SMALL] = (size_t)limits->payload_bytes + (64 << 10),
+        [BODY_BULK] = (size_t)limits->body_bytes,
+    };
+    return sizes[r->x.route->body_size];
+}
+
+// Everything that can be said before the body has come. False when it is refused.
+static bool admitted(struct request *r)
+{
+    struct exchange *x = &r->x;
+    if (guard_surplus(r->link)) {
+        x->retry_after_s = 1;
+        exchange_refuse_as(x, 503, "connections", "too many connections: try again later");
+        return false;
+    }
+    x->route = route_find(x->method, x->path, x->path_parts, &x->arena, &r->allowed);
+    return admit(x, &r->headers, r->allowed);
+}
+
+// Refused before the body has come. A body that is on its way is not read: an answer in this first
+// call makes it the connection's last. Without one the answer has its time at the second call.
+static enum MHD_Result refuse_body(struct request *r)
+{
+    r->stage = REFUSED;
+    if (r->headers.has_body || r->x.status == 400)  // unsound: who knows where the next begins
+        guard_close_after(r->link);
+    return r->headers.has_body ? send_answer(r) : MHD_YES;
+}
+
+// More than the route takes.
+static void refuse_size(struct request *r)
+{
+    if (r->bytes_max == 0)
+        exchange_refuse_as(&r->x, 400, "bad_request", "this takes no body");
+    else
+        exchange_refuse_as(&r->x, 413, "too_large", "the body is too large: at most %zu bytes are "
+                                                    "taken",
+                           r->bytes_max);
+}
+
+// The first call for a request: its headers are there. The parameters are dictated by the protocol
+// library.
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
+                             const char *url, const char *method, const char *version,
+                             void **context)
+{
+    struct link *link = link_of(connection);
+    struct request *r = link ? calloc(1, sizeof *r) : NULL;
+    if (!r)
+        return MHD_NO;
+    *context = r;
+    http->active++;
+    r->connection = connection;
+    r->link = link;
+    r->x.server = http->server;
+    r->x.config = atomic_load(&http->server->config);
+    r->x.began = world_monotonic(http->server->pawl->world);
+    r->x.problems.arena = &r->x.arena;
+    r->x.method = str_dup(&r->x.arena, str_of(method));
+    r->x.path = str_dup(&r->x.arena, str_of(url));
+    r->headers.old = str_eq(str_of(version), S("HTTP/1.0"));
+    r->headers.target_foul = guard_is_foul(link);
+    headers_read(&r->headers, connection, &r->x.arena);
+    if (!admitted(r))
+        return refuse_body(r);
+    r->bytes_max = body_max(r);
+    if (r->headers.content_length > (int64_t)r->bytes_max) {
+        refuse_size(r);
+        return refuse_body(r);
+    }
+    guard_body(r->link);
+    return MHD_YES;
+}
+
+// A part of the body.
+static enum MHD_Result add_body(struct request *r, const char *data, size_t bytes)
+{
+    if (bytes > r->bytes_max - r->bytes) {
+        refuse_size(r);
+        r->stage = REFUSED;
+        guard_close_after(r->link);
+        return MHD_YES;
+    }
+    if (r->bytes + bytes > r->room) {
+        size_t room = 2 * r->room > r->bytes + bytes ? 2 * r->room : r->bytes + bytes;
+        char *larger = realloc(r->body, room);
+        if (!larger)
+            return MHD_NO;
+        r->body = larger;
+        r->room = room;
+    }
+    memcpy(r->body + r->bytes, data, bytes);
+    r->bytes += bytes;
+    return MHD_YES;
+}
+
+// All of it is there.
+static enum MHD_Result complete(struct request *r)
+{
+    struct exchange *x = &r->x;
+    struct pawl_error err = {0};
+    guard_rest(r->link);
+    x->data = arena_alloc(&x->arena, x->route->data_bytes + 1);
+    if (!x->data || !query_read(r->connection, x)
+        || !admit_body(x, &r->headers, (struct str){ r->body, r->bytes }))
+        return x->data ? send_answer(r) : MHD_NO;
+    if (x->route->prepare && !x->route->prepare(x, &err)) {
+        exchange_refuse(x, &err);
+        return send_answer(r);
+    }
+    return ways[x->route->kind](r);
+}
+
+// The parameters are dictated by the protocol library.
+static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *bytes, void **context)
+{
+    struct request *r = *context;
+    if (!r)
+        return begin(self, connection, url, method, version, context);
+    if (r->stage == RESUMED)
+        return ways_on[r->x.route->kind](r);
+    if (*bytes > 0) {
+        size_t n = *bytes;
+        *bytes = 0;
+        return r->stage == READING ? add_body(r, data, n) : MHD_YES;
+    }
+    return r->stage == REFUSED ? send_answer(r) : complete(r);
+}
+
+// The answer was sent, or the client left.
+static void completed(void *self, struct MHD_Connection *connection, void **context,
+                      enum MHD_RequestTerminationCode how)
+{
+    struct request *r = *context;
+    (void)connection;
+    if (!r)
+        return;
+    struct exchange *x = &r->x;
+    if (x->route && x->route->ended)
+        x->route->ended(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    metrics_http(x->server->metrics, x->route ? x->route->method : "other",
+                 x->route ? x->route->path : "other", x->status);
+    hub_leave(x);
+    guard_idle(r->link);
+    free(r->body);
+    exchange_end(x);
+    free(r);
+    *context = NULL;
+    ((struct http *)self)->active--;
+}
+
+// ----- connections
+
+static void connected(void *self, struct MHD_Connection *connection, void **context,
+                      enum MHD_ConnectionNotificationCode what)
+{
+    struct http *http = self;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *context = guard_add(http->guard, fd);
+    } else if (*context) {
+        guard_remove(*context);
+        *context = NULL;
+    }
+}
+
+// The first line of a request has come.
+static void *line_read(void *self, const char *uri, struct MHD_Connection *connection)
+{
+    (void)self;
+    struct link *link = link_of(connection);
+    if (link) {
+        guard_headers(link);
+        guard_foul(link, !target_is_plain(uri));
+    }
+    return NULL;
+}
+
+// ----- the server
+
+static bool read_file(struct arena *arena, struct str path, char **text, struct pawl_error *err)
+{
+    enum { BYTES_MAX = 1 << 20 };
+    FILE *file = fopen(str_cstr(arena, path), "re");
+    if (!file)
+        return fail(err, PAWL_INVALID, "tls: cannot read %.*s: %s", STR(path), strerror(errno));
+    *text = arena_alloc(arena, BYTES_MAX);
+    size_t n = *text ? fread(*text, 1, BYTES_MAX - 1, file) : 0;
+    fclose(file);
+    return n > 0 || fail(err, PAWL_INVALID, "tls: %.*s is empty", STR(path));
+}
+
+static bool start(struct http *http, struct pawl_error *err)
+{
+    const struct config *config = atomic_load(&http->server->config);
+    const struct config_limits *limits = &config->limits;
+    SCOPED(arena) struct arena arena = {0};
+    char *certificate = NULL, *key = NULL;
+    bool tls = config->tls.certificate.n > 0;
+    if (tls
+        && (!read_file(&arena, config->tls.certificate, &certificate, err)
+            || !read_file(&arena, config->tls.key, &key, err)))
+        return false;
+    struct MHD_OptionItem keys[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, certificate },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, key },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME
+                   | (tls ? MHD_USE_TLS : 0);
+    http->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, http,
+        MHD_OPTION_LISTEN_SOCKET, (MHD_socket)http->listener.fd,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, connected, http,
+        MHD_OPTION_URI_LOG_CALLBACK, line_read, http,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->idle_us / SECONDS(1)),
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + SURPLUS_MAX,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->connections_per_address,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX,
+        MHD_OPTION_ARRAY, tls ? keys : keys + 2,
+        MHD_OPTION_END);
+    const char *hint = tls ? ": look at tls.certificate and tls.key" : "";
+    return http->daemon || fail(err, PAWL_STORE, "the HTTP server cannot start%s", hint);
+}
+
+bool http_open(struct http **opened, struct server *server, struct pawl_error *err)
+{
+    struct http *http = *opened = calloc(1, sizeof *http);
+    const struct config *config = atomic_load(&server->config);
+    if (!http)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the server");
+    http->server = server;
+    http->listener.fd = -1;
+    struct guard_options guard = {
+        .world = server->pawl->world,
+        .idle_us = config->limits.idle_us,
+        .header_us = config->limits.header_us,
+        .body_us = config->limits.body_us,
+        .connections_max = (size_t)config->limits.connections,
+        .plain = config->tls.certificate.n == 0,
+        .metrics = server->metrics,
+    };
+    return listener_open(&http->listener, &config->listen, err)
+        && guard_open(&http->guard, &guard, err)
+        && start(http, err);
+}
+
+bool http_is_loopback(const struct http *http)
+{
+    return http->listener.loopback;
+}
+
+struct str http_address(const struct http *http)
+{
+    return str_of(http->listener.address);
+}
+
+// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off.
+static void wait_for_answers(struct http *http)
+{
+    const struct world *world = http->server->pawl->world;
+    int64_t end = world_end_of(world, ANSWER_US_MAX);
+    while (atomic_load(&http->active) > 0 && world_monotonic(world) < end)
+        world_sleep(world, MILLISECONDS(5));
+}
+
+void http_close(struct http *http)
+{
+    if (!http)
+        return;
+    if (http->daemon) {
+        MHD_quiesce_daemon(http->daemon);
+        close(http->listener.fd);
+        wait_for_answers(http);
+        MHD_stop_daemon(http->daemon);
+    } else if (http->listener.fd >= 0)
+        close(http->listener.fd);
+    guard_close(http->guard);
+    free(http);
+}

@@ -1,0 +1,217 @@
+// Routes of jobs: enqueue, list, look, wait for the end.
+#include "engine/job.h"
+#include "model/json_field.h"
+#include "server/hub.h"
+#include "server/job_view.h"
+#include "server/route.h"
+#include "server/server.h"
+
+enum { PAGE_JOBS = 50, PAGE_JOBS_MAX = 500 };
+
+// ----- enqueue
+
+struct enqueueing {
+    size_t count;
+    bool bulk;
+    struct contract *contracts;
+    struct enqueued {
+        struct job job;
+        bool known;
+        struct pawl_error error;
+    } * results;
+};
+
+static bool bulk_count(struct exchange *x, const json_t *jobs, size_t *count)
+{
+    int64_t most = x->config->limits.bulk_jobs;
+    *count = json_array_size(jobs);
+    if (json_object_size(x->body) != 1)
+        problem_add(&x->problems, "jobs", "must stand alone: what a job needs is in its object");
+    if (!json_is_array(jobs) || *count == 0)
+        problem_add(&x->problems, "jobs", "must be a list of at least one job");
+    else if (*count > (size_t)most)
+        problem_add(&x->problems, "jobs", "must be at most %lld jobs", (long long)most);
+    return x->problems.count == 0;
+}
+
+static void read_one(struct exchange *x, const json_t *object, const char *prefix,
+                     struct contract *contract)
+{
+    pawl_time now = world_wall(x->server->pawl->world);
+    bool operator_asks = role_may(x->identity.role, MAY_QUEUES);
+    struct contract_rules rules = config_rules(x->config, &x->caller, now, operator_asks);
+    if (!json_is_object(object)) {
+        problem_add(&x->problems, prefix, "must be an object");
+        return;
+    }
+    if (contract_read(object, &rules, prefix, contract, &x->problems) && !contract->traceparent.n)
+        contract->traceparent = x->traceparent;
+}
+
+static bool enqueue_prepare(struct exchange *x, struct pawl_error *err)
+{
+    struct enqueueing *e = x->data;
+    const json_t *jobs = json_object_get(x->body, "jobs");
+    e->bulk = jobs != NULL;
+    e->count = 1;
+    if (e->bulk && !bulk_count(x, jobs, &e->count))
+        return problems_none(&x->problems, err);
+    e->contracts = arena_new(&x->arena, struct contract, e->count);
+    e->results = arena_new(&x->arena, struct enqueued, e->count);
+    if (!e->contracts || !e->results)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %zu jobs", e->count);
+    if (!e->bulk)
+        read_one(x, x->body, "", &e->contracts[0]);
+    for (size_t i = 0; e->bulk && i < e->count; i++)
+        read_one(x, json_array_get(jobs, i), str_format(&x->arena, "jobs[%zu].", i).s,
+                 &e->contracts[i]);
+    return problems_none(&x->problems, err);
+}
+
+// In bulk each job has its own answer; what is no refusal ends them all.
+static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct enqueueing *e = x->data;
+    for (size_t i = 0; i < e->count; i++) {
+        struct enqueued *r = &e->results[i];
+        struct pawl_error why = {0};
+        if (!job_enqueue(tx, &e->contracts[i], &r->job, &r->known, &why)
+            && (!e->bulk || !(pawl_code(why.code)->refusal || why.code == PAWL_FULL)))
+            return fail(err, why.code, "%s", why.message);
+        r->error = why;
+    }
+    return true;
+}
+
+static int enqueued_status(const struct enqueued *r)
+{
+    if (r->error.code != PAWL_OK)
+        return pawl_code(r->error.code)->http;
+    return r->known ? 200 : 201;
+}
+
+static json_t *enqueued_job(struct exchange *x, const struct enqueued *r)
+{
+    json_t *job = job_view(x, &r->job);
+    if (job && r->known)
+        json_object_set_new(job, "deduplicated", json_true());
+    return job;
+}
+
+static json_t *enqueued_result(struct exchange *x, const struct enqueued *r)
+{
+    json_t *result = json_pack("{s:i}", "status", enqueued_status(r));
+    if (r->error.code == PAWL_OK)
+        json_object_set_new(result, "job", enqueued_job(x, r));
+    else
+        json_object_set_new(result, "error",
+                            json_pack("{s:s,s:s}", "code", pawl_code(r->error.code)->word, "detail",
+                                      r->error.message));
+    return result;
+}
+
+static bool enqueue_answer(struct exchange *x, struct pawl_error *err)
+{
+    struct enqueueing *e = x->data;
+    if (!e->bulk) {
+        if (!e->results->known)
+            x->location = str_format(&x->arena, "/v1/jobs/%.*s",
+                                     STR(id_text(&x->arena, e->results->job.id)))
+                              .s;
+        return exchange_answer(x, enqueued_status(e->results), enqueued_job(x, e->results), err);
+    }
+    json_t *results = json_array();
+    for (size_t i = 0; i < e->count; i++)
+        json_array_append_new(results, enqueued_result(x, &e->results[i]));
+    return exchange_answer(x, 200, json_pack("{s:o}", "results", results), err);
+}
+
+// ----- list
+
+struct listing {
+    struct job_query query;
+    struct str cursor;
+    struct job_filter filter;
+    struct job_list page;
+};
+
+static const struct field list_query[] = {
+    JOB_QUERY_FIELDS(struct listing, query, PAGE_JOBS_MAX),
+    FIELD(struct listing, cursor, FIELD_TEXT, .summary = "next_cursor of the page before"),
+};
+
+static bool list_prepare(struct exchange *x, struct pawl_error *err)
+{
+    struct listing *l = x->data;
+    job_query_read(x, &l->query, PAGE_JOBS, &l->filter);
+    exchange_cursor(x, l->cursor, &l->filter.before);
+    return problems_none(&x->problems, err);
+}
+
+static bool list_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct listing *l = x->data;
+    return job_find(tx, &l->filter, &l->page, err);
+}
+
+static bool list_answer(struct exchange *x, struct pawl_error *err)
+{
+    struct listing *l = x->data;
+    json_t *items = json_array();
+    for (size_t i = 0; i < l->page.count; i++)
+        json_array_append_new(items, job_view(x, &l->page.jobs[i]));
+    return exchange_answer(x, 200, exchange_page(x, items, l->page.next), err);
+}
+
+// ----- one job
+
+static const struct field one_query[] = {
+    FIELD(struct one_job, wait_ms, FIELD_CLAMPED, .max = 30000,
+          .summary = "waits so long for the end of the job, at most 30 s"),
+};
+
+static bool wait_prepare(struct exchange *x, struct pawl_error *err)
+{
+    struct one_job *o = x->data;
+    if (!one_job_prepare(x, err))
+        return false;
+    if (o->wait_ms == 0)
+        return true;
+    x->wait_until = x->began + MILLISECONDS(o->wait_ms);
+    return hub_enter_job(x, o->id, err);
+}
+
+static bool one_read(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct one_job *o = x->data;
+    if (!job_load(tx, o->id, &o->job, err))
+        return false;
+    x->again = x->topic && !job_state_final(o->job.state);
+    return true;
+}
+
+static const struct route rows[] = {
+    {
+        .method = "POST", .path = "/v1/jobs", .permission = MAY_ENQUEUE, .kind = ROUTE_WRITE,
+        .summary = "Stores a job, or many in `jobs`. A known idempotency_key gets its job.",
+        .data_bytes = sizeof(struct enqueueing), .body_size = BODY_BULK, .body_raw = true,
+        .body_schema = "Enqueue",
+        .prepare = enqueue_prepare, .act = enqueue_act, .answer = enqueue_answer,
+        .schema = "Enqueued", .statuses = { 201, 200, 409, 422 },
+    },
+    {
+        .method = "GET", .path = "/v1/jobs", .permission = MAY_READ, .kind = ROUTE_READ,
+        .summary = "The newest jobs first. A page may be short and still have a next one.",
+        .data_bytes = sizeof(struct listing), .query = FIELDS(list_query),
+        .prepare = list_prepare, .act = list_act, .answer = list_answer,
+        .schema = "JobPage", .statuses = { 200, 422 },
+    },
+    {
+        .method = "GET", .path = "/v1/jobs/{id}", .permission = MAY_READ, .kind = ROUTE_READ,
+        .summary = "One job; with wait_ms, when it has ended or the time is over.",
+        .data_bytes = sizeof(struct one_job), .query = FIELDS(one_query),
+        .prepare = wait_prepare, .act = one_read, .answer = one_job_answer,
+        .schema = "Job", .statuses = { 200, 404, 422 },
+    },
+};
+const struct routes routes_jobs = { rows, countof(rows) };

@@ -1,0 +1,292 @@
+// The objects of the interface, field by field, in the order in which they are written.
+#include "base/text.h"
+#include "server/schema.h"
+
+// clang-format off
+static const struct schema_field job_fields[] = {
+    { "job_id", SCHEMA_ID, 0, NULL, NULL, "its name for ever" },
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "what is to be done" },
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "whose it is" },
+    { "project_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the project it belongs to" },
+    { "actor_type", SCHEMA_TEXT, 0, words_actor_type, NULL, "what asked for it" },
+    { "actor_id", SCHEMA_TEXT, 0, NULL, NULL, "who asked for it" },
+    { "request_id", SCHEMA_TEXT, 0, NULL, NULL, "the request that made it" },
+    { "correlation_id", SCHEMA_TEXT, 0, NULL, NULL, "what it belongs together with" },
+    { "idempotency_key", SCHEMA_TEXT, 0, NULL, NULL, "the same key is the same job" },
+    { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was stored" },
+    { "payload", SCHEMA_OBJECT, NULLABLE, NULL, NULL,
+      "what it is about; null for a role that may not see it" },
+    { "scheduled_for", SCHEMA_TIME, NULLABLE, NULL, NULL, "not before this time" },
+    { "traceparent", SCHEMA_TEXT, NULLABLE, NULL, NULL, "W3C trace context of the request" },
+    { "category", SCHEMA_TEXT, 0, words_category, NULL, "what kind of work it is" },
+    { "queue", SCHEMA_TEXT, 0, NULL, NULL, "where it is" },
+    { "origin_queue", SCHEMA_TEXT, 0, NULL, NULL, "where it was put first" },
+    { "priority", SCHEMA_NUMBER, 0, NULL, NULL, "-100 to 100, higher first" },
+    { "serial_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "one at a time of those with this key" },
+    { "policy", SCHEMA_TEXT, 0, NULL, NULL, "how often and when it is tried" },
+    { "max_wait", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how long it may wait, such as 30s" },
+    { "after", SCHEMA_VALUE, NULLABLE, NULL, NULL, "always null in this version" },
+    { "batch_id", SCHEMA_ID, NULLABLE, NULL, NULL, "always null in this version" },
+    { "parent_job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the job it was made from" },
+    { "origin", SCHEMA_TEXT, NULLABLE, words_origin, NULL, "how it was made from that" },
+    { "state", SCHEMA_TEXT, 0, words_job_state, NULL, "how far it is" },
+    { "coarse_state", SCHEMA_TEXT, 0, words_coarse_state, NULL, "the same in four words" },
+    { "phase", SCHEMA_TEXT, 0, words_job_phase, NULL, "the same in nine" },
+    { "attempt", SCHEMA_NUMBER, 0, NULL, NULL, "executions so far" },
+    { "attempts_used", SCHEMA_NUMBER, 0, NULL, NULL, "those that count" },
+    { "max_attempts", SCHEMA_NUMBER, 0, NULL, NULL, "how many may count" },
+    { "retry_count", SCHEMA_NUMBER, 0, NULL, NULL, "attempts after the first" },
+    { "max_retries", SCHEMA_NUMBER, 0, NULL, NULL, "how many of these there may be" },
+    { "run_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it is or was due" },
+    { "updated_at", SCHEMA_TIME, 0, NULL, NULL, "when it last changed" },
+    { "started_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "its first start" },
+    { "completed_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "its end" },
+    { "last_error", SCHEMA_TEXT, NULLABLE, NULL, NULL, "why the last attempt failed" },
+    { "error_type", SCHEMA_TEXT, NULLABLE, words_error_type, NULL,
+      "whether another attempt could help" },
+    { "failure_type", SCHEMA_TEXT, NULLABLE, words_failure_type, NULL, "why it ended badly" },
+    { "cancel_requested_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when somebody wanted it to stop" },
+    { "progress", SCHEMA_OBJECT, NULLABLE, NULL, "Progress", "how far it says it is" },
+    { "result", SCHEMA_VALUE, NULLABLE, NULL, NULL,
+      "what came out of it; null for a role that may not see it" },
+    { "dead_letter", SCHEMA_TEXT, NULLABLE, words_dead_letter, NULL,
+      "what became of it as a dead letter; null: it is none" },
+};
+
+static const struct schema_field progress_fields[] = {
+    { "percent", SCHEMA_NUMBER, 0, NULL, NULL, "0 to 100" },
+    { "message", SCHEMA_TEXT, NULLABLE, NULL, NULL, "in words" },
+};
+
+static const struct schema_field enqueued_job_fields[] = {
+    { "deduplicated", SCHEMA_FLAG, OPTIONAL, NULL, NULL,
+      "true: its idempotency_key was known, and this is the job of then" },
+};
+
+static const struct schema_field stored_fields[] = {
+    { "status", SCHEMA_NUMBER, 0, NULL, NULL, "201: new; 200: known" },
+    { "job", SCHEMA_OBJECT, 0, NULL, "EnqueuedJob", "the job" },
+};
+
+static const struct schema_field refused_fields[] = {
+    { "status", SCHEMA_NUMBER, 0, NULL, NULL, "as the call alone would have answered" },
+    { "error", SCHEMA_OBJECT, 0, NULL, "Refusal", "why" },
+};
+
+static const struct schema_field refusal_fields[] = {
+    { "code", SCHEMA_TEXT, 0, NULL, NULL, "for programs" },
+    { "detail", SCHEMA_TEXT, 0, NULL, NULL, "for people" },
+};
+
+static const struct schema_field enqueued_jobs_fields[] = {
+    { "results", SCHEMA_OBJECT, LIST, NULL, "EnqueuedResult", "one for each job, in their order" },
+};
+
+static const struct schema_field bulk_fields[] = {
+    { "dry_run", SCHEMA_FLAG, 0, NULL, NULL, "true: nothing was changed" },
+    { "count", SCHEMA_NUMBER, 0, NULL, NULL, "how many jobs" },
+    { "job_ids", SCHEMA_ID, LIST, NULL, NULL, "which" },
+    { "more", SCHEMA_FLAG, 0, NULL, NULL, "there may be others: ask again" },
+};
+
+static const struct schema_field execution_fields[] = {
+    { "exec_id", SCHEMA_ID, 0, NULL, NULL, "its name" },
+    { "job_id", SCHEMA_ID, 0, NULL, NULL, "of this job" },
+    { "attempt", SCHEMA_NUMBER, 0, NULL, NULL, "counts from 1" },
+    { "lease_owner", SCHEMA_TEXT, 0, NULL, NULL, "the worker that has or had it" },
+    { "lease_expires_at", SCHEMA_TIME, 0, NULL, NULL, "unless the worker is heard of before" },
+    { "status", SCHEMA_TEXT, 0, words_execution_status, NULL, "how far it is" },
+    { "leased_at", SCHEMA_TIME, 0, NULL, NULL, "when it was leased" },
+    { "started_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when the work began" },
+    { "committed_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when the effect was stored" },
+    { "finished_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it was over" },
+    { "end_reason", SCHEMA_TEXT, NULLABLE, words_end_reason, NULL, "how it ended" },
+    { "error", SCHEMA_OBJECT, NULLABLE, NULL, "Error", "what the worker said went wrong" },
+    { "progress", SCHEMA_OBJECT, NULLABLE, NULL, "Progress", "how far it says it is" },
+};
+
+static const struct schema_field error_fields[] = {
+    { "class", SCHEMA_TEXT, 0, words_error_class, NULL, "decides whether another attempt follows" },
+    { "message", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what happened" },
+    { "detail", SCHEMA_TEXT, NULLABLE, NULL, NULL, "more, for who looks into it" },
+};
+
+static const struct schema_field held_execution_fields[] = {
+    { "cancel_requested", SCHEMA_FLAG, 0, NULL, NULL, "somebody wants the job to stop" },
+};
+
+static const struct schema_field lease_fields[] = {
+    { "phase", SCHEMA_TEXT, 0, words_lease_phase, NULL,
+      "finish: it is committed, only what follows the commit is to be done" },
+    { "job", SCHEMA_OBJECT, 0, NULL, "Job", "what to work on" },
+};
+
+static const struct schema_field leases_fields[] = {
+    { "executions", SCHEMA_OBJECT, LIST, NULL, "Lease", "none when there was nothing to do" },
+};
+
+static const struct schema_field called_fields[] = {
+    { "status", SCHEMA_NUMBER, 0, NULL, NULL, "200" },
+    { "execution", SCHEMA_OBJECT, 0, NULL, "HeldExecution", "as it is now" },
+};
+
+static const struct schema_field batch_fields[] = {
+    { "results", SCHEMA_OBJECT, LIST, NULL, "BatchResult", "one for each operation, in their order" },
+};
+
+static const struct schema_field step_fields[] = {
+    { "name", SCHEMA_TEXT, 0, NULL, NULL, "its name within the job" },
+    { "done", SCHEMA_FLAG, 0, NULL, NULL, "it has a result" },
+    { "result", SCHEMA_VALUE, NULLABLE, NULL, NULL,
+      "what came out of it; null for a role that may not see it" },
+    { "attempt", SCHEMA_NUMBER, 0, NULL, NULL, "of the execution that wrote it" },
+    { "tries", SCHEMA_NUMBER, 0, NULL, NULL, "that failed in that execution" },
+    { "error_message", SCHEMA_TEXT, NULLABLE, NULL, NULL, "of the last of these" },
+    { "updated_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "null: nobody has touched it" },
+};
+
+static const struct schema_field held_step_fields[] = {
+    { "may_retry", SCHEMA_FLAG, 0, NULL, NULL, "after a failed try: another is allowed" },
+};
+
+static const struct schema_field event_fields[] = {
+    { "event_id", SCHEMA_NUMBER, 0, NULL, NULL, "grows with time" },
+    { "event", SCHEMA_TEXT, 0, words_event, NULL, "what happened" },
+    { "at", SCHEMA_TIME, 0, NULL, NULL, "when" },
+    { "org_id", SCHEMA_ID, NULLABLE, NULL, NULL, "whose; null: of the whole store" },
+    { "project_id", SCHEMA_ID, NULLABLE, NULL, NULL, "of the job" },
+    { "actor_type", SCHEMA_TEXT, 0, words_actor_type, NULL, "what did it" },
+    { "actor_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "who did it" },
+    { "request_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "by which request" },
+    { "correlation_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what it belongs together with" },
+    { "job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "to which job; null: to something else" },
+    { "job_type", SCHEMA_TEXT, NULLABLE, NULL, NULL, "of that job" },
+    { "attempt", SCHEMA_NUMBER, 0, NULL, NULL, "of that job; 0: none" },
+    { "subject", SCHEMA_TEXT, NULLABLE, NULL, NULL, "to what else: `queue:q:default`" },
+    { "detail", SCHEMA_VALUE, NULLABLE, NULL, NULL, "more, by event" },
+};
+
+static const struct schema_field log_fields[] = {
+    { "at", SCHEMA_TIME, 0, NULL, NULL, "when it was said" },
+    { "attempt", SCHEMA_NUMBER, 0, NULL, NULL, "by which attempt" },
+    { "exec_id", SCHEMA_ID, 0, NULL, NULL, "the same by its name" },
+    { "text", SCHEMA_TEXT, 0, NULL, NULL, "one line, secrets made unreadable" },
+};
+
+static const struct schema_field key_fields[] = {
+    { "key_id", SCHEMA_TEXT, 0, NULL, NULL, "its name; not a secret" },
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "for which org" },
+    { "role", SCHEMA_TEXT, 0, words_role, NULL, "what its holder may do" },
+    { "projects", SCHEMA_ID, LIST, NULL, NULL, "only these; none: all of the org" },
+    { "name", SCHEMA_TEXT, NULLABLE, NULL, NULL, "for people" },
+    { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was made" },
+    { "expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "good until then" },
+    { "revoked_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "ended then" },
+    { "last_used_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "to the minute" },
+};
+
+static const struct schema_field new_key_fields[] = {
+    { "key", SCHEMA_TEXT, 0, NULL, NULL, "the key itself, shown this once" },
+};
+
+static const struct schema_field queue_fields[] = {
+    { "name", SCHEMA_TEXT, 0, NULL, NULL, "its name" },
+    { "paused", SCHEMA_FLAG, 0, NULL, NULL, "nothing of the org can be leased from it" },
+    { "queue_paused_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "the whole queue, by who runs Pawl" },
+    { "share_paused_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "the share of the org" },
+    { "share_paused_by", SCHEMA_TEXT, NULLABLE, NULL, NULL, "by whom" },
+    { "waiting", SCHEMA_NUMBER, 0, NULL, NULL, "jobs of the org that wait" },
+    { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "the same by phase, and those that run" },
+    { "oldest_ready_at", SCHEMA_TIME, NULLABLE, NULL, NULL,
+      "since when the oldest ready job could be leased" },
+    { "weight", SCHEMA_NUMBER, 0, NULL, NULL, "its share of the claims when all have jobs" },
+    { "depth_max", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many jobs may wait in it" },
+};
+
+static const struct schema_field worker_fields[] = {
+    { "worker_id", SCHEMA_TEXT, 0, NULL, NULL, "as it names itself" },
+    { "instance", SCHEMA_TEXT, NULLABLE, NULL, NULL, "a process of Pawl; null: a remote worker" },
+    { "executions", SCHEMA_NUMBER, 0, NULL, NULL, "how many it holds of the org" },
+    { "first_seen_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it leased the oldest of them" },
+    { "lease_expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "the latest of their ends" },
+};
+
+static const struct schema_field health_fields[] = {
+    { "status", SCHEMA_TEXT, 0, NULL, NULL, "ok" },
+    { "version", SCHEMA_TEXT, 0, NULL, NULL, "of Pawl" },
+};
+
+static const struct schema_field ready_fields[] = {
+    { "status", SCHEMA_TEXT, 0, NULL, NULL, "ready" },
+};
+
+static const struct schema_field problem_fields[] = {
+    { "title", SCHEMA_TEXT, 0, NULL, NULL, "the status in words" },
+    { "status", SCHEMA_NUMBER, 0, NULL, NULL, "of the answer" },
+    { "detail", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong and what is allowed, for people" },
+    { "code", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong, for programs" },
+    { "errors", SCHEMA_OBJECT, LIST | OPTIONAL, NULL, "FieldProblem",
+      "with 422: every problem of what was sent" },
+    { "request_id", SCHEMA_TEXT, OPTIONAL, NULL, NULL, "to find it in the log" },
+};
+
+static const struct schema_field field_problem_fields[] = {
+    { "field", SCHEMA_TEXT, 0, NULL, NULL, "such as `jobs[3].payload`; empty: the whole" },
+    { "message", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong with it" },
+};
+
+#define FIELDS_OF(rows) .fields = (rows), .count = countof(rows)
+
+static const struct schema schemas[] = {
+    { "Job", "A job: what was asked for, where it is, what became of it.", FIELDS_OF(job_fields) },
+    { "JobPage", .page_of = "Job" },
+    { "Progress", NULL, FIELDS_OF(progress_fields) },
+    { "EnqueuedJob", "A job as enqueueing answers it.", "Job", FIELDS_OF(enqueued_job_fields) },
+    { "Enqueued", "The job, or one result for each of `jobs`.",
+      .either = { "EnqueuedJob", "EnqueuedJobs" } },
+    { "EnqueuedJobs", NULL, FIELDS_OF(enqueued_jobs_fields) },
+    { "EnqueuedResult", NULL, .either = { "Stored", "Refused" } },
+    { "Stored", NULL, FIELDS_OF(stored_fields) },
+    { "Refused", NULL, FIELDS_OF(refused_fields) },
+    { "Refusal", NULL, FIELDS_OF(refusal_fields) },
+    { "Bulk", "Which jobs were changed, or would be.", FIELDS_OF(bulk_fields) },
+    { "Execution", "One attempt at a job.", FIELDS_OF(execution_fields) },
+    { "ExecutionPage", .page_of = "Execution" },
+    { "Error", NULL, FIELDS_OF(error_fields) },
+    { "HeldExecution", "An execution as its worker sees it.", "Execution",
+      FIELDS_OF(held_execution_fields) },
+    { "Lease", "An execution that was just leased, with its job.", "Execution",
+      FIELDS_OF(lease_fields) },
+    { "Leases", NULL, FIELDS_OF(leases_fields) },
+    { "Batch", NULL, FIELDS_OF(batch_fields) },
+    { "BatchResult", NULL, .either = { "Called", "Refused" } },
+    { "Called", NULL, FIELDS_OF(called_fields) },
+    { "Step", "A part of a job whose result is durable.", FIELDS_OF(step_fields) },
+    { "StepPage", .page_of = "Step" },
+    { "HeldStep", "A step as its worker sees it.", "Step", FIELDS_OF(held_step_fields) },
+    { "Event", "What was done, by whom, to what.", FIELDS_OF(event_fields) },
+    { "EventPage", .page_of = "Event" },
+    { "LogLine", "What a command said on standard error.", FIELDS_OF(log_fields) },
+    { "LogPage", .page_of = "LogLine" },
+    { "Key", "An API key, without its text.", FIELDS_OF(key_fields) },
+    { "KeyPage", .page_of = "Key" },
+    { "NewKey", "An API key that was just made.", "Key", FIELDS_OF(new_key_fields) },
+    { "Queue", "A queue, as far as the org's own jobs go.", FIELDS_OF(queue_fields) },
+    { "QueuePage", .page_of = "Queue" },
+    { "Worker", "Who holds leases.", FIELDS_OF(worker_fields) },
+    { "WorkerPage", .page_of = "Worker" },
+    { "Health", NULL, FIELDS_OF(health_fields) },
+    { "Ready", NULL, FIELDS_OF(ready_fields) },
+    { "Problem", "Why something was refused (RFC 9457).", FIELDS_OF(problem_fields) },
+    { "FieldProblem", NULL, FIELDS_OF(field_problem_fields) },
+    { "Object", "Any object.", .kind = SCHEMA_OBJECT },
+    { "Text", "Text.", .kind = SCHEMA_TEXT },
+    { "EventStream", "Server-sent events: `id` is event_id, `event` its name, `data` an Event.",
+      .kind = SCHEMA_TEXT },
+};
+// clang-format on
+
+const struct schema *schema_at(size_t index)
+{
+    return index < countof(schemas) ? &schemas[index] : NULL;
+}

@@ -1,0 +1,258 @@
+// The parts in the order they depend on each other; closing goes the other way round.
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "model/weight.h"
+#include "server/command.h"
+#include "server/exchange.h"
+#include "server/http.h"
+#include "server/hub.h"
+#include "server/log.h"
+#include "server/metrics.h"
+#include "server/route.h"
+
+// ----- what each commit tells
+
+static void observe(void *self, const struct observed *observed)
+{
+    struct server *s = self;
+    metrics_observe(s->metrics, observed);
+    hub_observe(s->hub, observed);
+}
+
+// ----- opening
+
+// Weights and limits of queues; the earlier ones live on, a transaction may still use them.
+static bool use_terms(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    struct queue_terms *terms = arena_new(&s->arena, struct queue_terms, 1);
+    struct queue_term *rows = arena_new(&s->arena, struct queue_term, config->queue_count + 1);
+    if (!terms || !rows)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
+    for (size_t i = 0; i < config->queue_count; i++)
+        rows[i] = (struct queue_term){ .name = config->queues[i].name,
+                                       .weight = config->queues[i].weight,
+                                       .depth_max = config->queues[i].depth };
+    *terms = (struct queue_terms){ rows, config->queue_count };
+    pipeline_set_terms(s->pawl->pipeline, terms);
+    return true;
+}
+
+static struct str instance_name(struct server *s, struct arena *arena)
+{
+    static const char *const suffixes[] = {
+        [SERVER_ALL] = "",
+        [SERVER_API] = "/api",
+        [SERVER_WORKER] = "/worker",
+    };
+    const struct config *config = atomic_load(&s->config);
+    char host[256] = "localhost";
+    if (config->instance.n)
+        return str_format(arena, "%.*s%s", STR(config->instance), suffixes[s->only]);
+    gethostname(host, sizeof host - 1);
+    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port,
+                      suffixes[s->only]);
+}
+
+static bool open_store(struct server *s, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    const struct config *config = atomic_load(&s->config);
+    const struct config_limits *limits = &config->limits;
+    struct pawl_options options = {
+        .store = str_cstr(&arena, config->store),
+        .actor_id = "pawl serve",
+        .instance = str_cstr(&arena, instance_name(s, &arena)),
+        .workers = (int)limits->workers,
+        .grace_us = limits->grace_us,
+        .waiting_max = (size_t)limits->waiting,
+        .log = log_of_library,
+        .log_context = s->log,
+    };
+    return pawl_open(&s->pawl, &options, err);
+}
+
+// execve asks for texts it may change and does not.
+static char *const *arguments(const char *const *texts)
+{
+    union {
+        const char *const *ours;
+        char *const *theirs;
+    } same = { .ours = texts };
+    return same.theirs;
+}
+
+// The API never runs jobs: it has no handlers (SLOT-1). Its runner only keeps time.
+static bool start_runner(struct server *s, struct pawl_error *err)
+{
+    const struct config *config = atomic_load(&s->config);
+    size_t count = s->only == SERVER_API ? 0 : config->type_count;
+    s->commands = arena_new(&s->arena, struct command_type, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct config_type *type = &config->types[i];
+        if (!type->run)
+            continue;
+        s->commands[i] = (struct command_type){
+            .job_type = str_cstr(&s->arena, type->type.name),
+            .run = arguments(type->run),
+            .commit = arguments(type->commit),
+            .directory = type->directory,
+            .environment = arguments(type->environment),
+            .timeout_us = type->type.timeout_us,
+            .grace_us = type->grace_us,
+            .result_bytes_max = (size_t)config->limits.result_bytes,
+            .log_bytes_max = (size_t)config->limits.log_bytes,
+        };
+        if (!command_handle(s->pawl, &s->commands[i], err))
+            return false;
+    }
+    s->pawl->keeps_time = true;
+    return pawl_start(s->pawl, err);
+}
+
+// A caller without a key is admin, or refused: that tells.
+static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    struct identity nobody = {0};
+    if (!server_begin_read(s, &reading, &arena, err))
+        return false;
+    *open = identity_find(s->identities, &reading.tx, S(""), &nobody, err) && nobody.open;
+    server_end_read(s, &reading);
+    return *open || err->code == PAWL_UNAUTHORIZED;
+}
+
+static bool listen_safely(struct server *s, struct pawl_error *err)
+{
+    bool open = false;
+    if (!has_no_key(s, &open, err) || !http_open(&s->http, s, err))
+        return false;
+    if (open && !http_is_loopback(s->http))
+        return fail(err, PAWL_FORBIDDEN, "without a key everybody is admin, so only this machine "
+                                         "may ask: make a key first (pawl key create --role "
+                                         "admin), or listen on 127.0.0.1");
+    return true;
+}
+
+static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
+{
+    if (!open_store(s, err))
+        return false;
+    const struct config *config = atomic_load(&s->config);
+    struct identity_options identity = { .world = s->pawl->world, .rate = config->auth.rate };
+    s->started_at = world_wall(s->pawl->world);
+    s->metrics = metrics_open(s->pawl->world);
+    if (!s->metrics)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the server");
+    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
+        return false;
+    pawl_observe(s->pawl, observe, s);
+    return use_terms(s, config, err) && start_runner(s, err) && (!listens || listen_safely(s, err));
+}
+
+bool server_open(struct server **opened, const struct server_options *options,
+                 struct pawl_error *err)
+{
+    struct server *s = calloc(1, sizeof *s);
+    *opened = NULL;
+    if (!s)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the server");
+    atomic_store(&s->config, options->config);
+    s->only = options->only;
+    s->log = options->log;
+    pthread_mutex_init(&s->reading, NULL);
+    if (!open_parts(s, options->only != SERVER_WORKER || options->listens, err)) {
+        server_close(s, 0);
+        return false;
+    }
+    server_record(s, "instance", EVENT_INSTANCE_STARTED, S(""));
+    s->recorded = true;
+    *opened = s;
+    return true;
+}
+
+struct str server_address(const struct server *s)
+{
+    return s->http ? http_address(s->http) : S("");
+}
+
+// The store is closed last of all that is told of its commits: until then they may come.
+void server_close(struct server *s, int64_t wait_us)
+{
+    if (!s)
+        return;
+    atomic_store(&s->draining, true);
+    if (s->hub)
+        hub_drain(s->hub);
+    if (s->pawl)
+        pawl_stop(s->pawl, wait_us);
+    http_close(s->http);
+    if (s->recorded)
+        server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
+    pawl_close(s->pawl);
+    hub_close(s->hub);
+    for (size_t i = 0; i < s->reader_count; i++)
+        db_close(s->readers[i]);
+    metrics_close(s->metrics);
+    identities_close(s->identities);
+    pthread_mutex_destroy(&s->reading);
+    arena_end(&s->arena);
+    free(s);
+}
+
+// ----- reloading
+
+static bool same(struct str a, struct str b)
+{
+    return str_eq(a, b);
+}
+
+static bool same_listen(const struct config *a, const struct config *b)
+{
+    return same(a->listen.host, b->listen.host) && a->listen.port == b->listen.port;
+}
+
+// The types that run here are claimed from the start: no more and no fewer.
+static bool same_commands(const struct config *a, const struct config *b)
+{
+    const struct config *both[] = { a, b };
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < both[side]->type_count; i++) {
+            const struct config_type *here = &both[side]->types[i];
+            const struct config_type *there = config_type(both[1 - side], here->type.name);
+            if (here->run && (!there || !there->run))
+                return false;
+        }
+    return true;
+}
+
+bool server_reload(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    const struct config *old = atomic_load(&s->config);
+    const struct {
+        const char *what;
+        bool same;
+    } fixed[] = {
+        { "store", same(old->store, config->store) },
+        { "listen", same_listen(old, config) },
+        { "instance", same(old->instance, config->instance) },
+        { "tls", same(old->tls.certificate, config->tls.certificate)
+                     && same(old->tls.key, config->tls.key) },
+        { "limits.workers", old->limits.workers == config->limits.workers },
+        { "limits.connections", old->limits.connections == config->limits.connections },
+        { "job types with `run`", same_commands(old, config) },
+    };
+    struct problems problems = { .arena = &s->arena };
+    for (size_t i = 0; i < countof(fixed); i++)
+        if (!fixed[i].same)
+            problem_add(&problems, fixed[i].what, "can only be changed by a restart");
+    if (problems.count > 0)
+        return problems_none(&problems, err);
+    if (!use_terms(s, config, err))
+        return false;
+    atomic_store(&s->config, config);
+    return true;
+}

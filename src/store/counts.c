@@ -1,0 +1,377 @@
+// A small hash table of changes by org and queue. One is kept by the connection for the transaction
+// that runs; folding and reading add the rows of `count_deltas` up in one of their own.
+#include "store/counts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/driver.h"
+
+enum { FOLD_ROWS = 64,
+       SLOTS_MIN = 64,
+       KNOWN_MAX = 8,
+       NUMBERS = 2 + PLACES };  // of an entry, in a row
+
+static const char *const names[] = {
+    [PLACE_READY] = "ready", [PLACE_DELAYED] = "delayed", [PLACE_BLOCKED] = "blocked",
+    [PLACE_HELD] = "held",   [PLACE_BACKOFF] = "backoff", [PLACE_RUNNING] = "running",
+};
+_Static_assert(countof(names) == PLACES, "one name per place");
+
+const char *queue_place_name(enum queue_place place)
+{
+    assert(place < PLACES);
+    return names[place];
+}
+
+struct entry {
+    int64_t org, queue;
+    int64_t at[PLACES];
+};
+
+// The entries in the order they came, and where each is found. Slots hold the number of an entry
+// plus one; at most half of them are taken.
+struct sums {
+    struct entry *entries;
+    uint32_t *slots;
+    size_t count, slot_count;
+};
+
+struct counts {
+    struct sums gathered;
+    size_t last;  // the entry that was changed last: mostly it is the next one too
+    // Queues whose waiting jobs somebody asked for in this transaction.
+    struct {
+        int64_t queue, waiting;
+    } known[KNOWN_MAX];
+    size_t known_count;
+};
+
+// ----- sums
+
+static void sums_end(struct sums *sums)
+{
+    free(sums->entries);
+    free(sums->slots);
+    *sums = (struct sums){0};
+}
+
+// The slot of the entry, or the free one where it belongs.
+static uint32_t *slot_of(const struct sums *sums, int64_t org, int64_t queue)
+{
+    uint64_t hash = ((uint64_t)org * 0x9e3779b97f4a7c15u) ^ ((uint64_t)queue * 0xc2b2ae3d27d4eb4fu);
+    size_t mask = sums->slot_count - 1;
+    for (size_t i = (size_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
+        uint32_t number = sums->slots[i];
+        const struct entry *e = number ? &sums->entries[number - 1] : NULL;
+        if (!e || (e->org == org && e->queue == queue))
+            return &sums->slots[i];
+    }
+}
+
+static bool sums_grow(struct sums *sums)
+{
+    size_t slot_count = sums->slot_count ? 2 * sums->slot_count : SLOTS_MIN;
+    struct entry *entries = realloc(sums->entries, slot_count / 2 * sizeof *entries);
+    if (entries)
+        sums->entries = entries;
+    uint32_t *slots = entries ? calloc(slot_count, sizeof *slots) : NULL;
+    if (!slots)
+        return false;
+    free(sums->slots);
+    sums->slots = slots;
+    sums->slot_count = slot_count;
+    for (size_t i = 0; i < sums->count; i++)
+        *slot_of(sums, entries[i].org, entries[i].queue) = (uint32_t)(i + 1);
+    return true;
+}
+
+// The entry of an org and queue, made when it is new; NULL: no memory.
+static struct entry *sums_entry(struct sums *sums, int64_t org, int64_t queue)
+{
+    if (sums->count == sums->slot_count / 2 && !sums_grow(sums))
+        return NULL;
+    uint32_t *slot = slot_of(sums, org, queue);
+    if (*slot == 0) {
+        sums->entries[sums->count] = (struct entry){ .org = org, .queue = queue };
+        *slot = (uint32_t)++sums->count;
+    }
+    return &sums->entries[*slot - 1];
+}
+
+static bool sums_add(struct sums *sums, int64_t org, int64_t queue, const int64_t at[PLACES])
+{
+    struct entry *e = sums_entry(sums, org, queue);
+    for (size_t i = 0; e && i < PLACES; i++)
+        e->at[i] += at[i];
+    return e != NULL;
+}
+
+static bool changes_nothing(const struct entry *e)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (e->at[i] != 0)
+            return false;
+    return true;
+}
+
+// ----- gathering
+
+struct counts *counts_new(void)
+{
+    return calloc(1, sizeof(struct counts));
+}
+
+void counts_free(struct counts *counts)
+{
+    if (counts)
+        sums_end(&counts->gathered);
+    free(counts);
+}
+
+void counts_drop(struct counts *counts)
+{
+    struct sums *sums = &counts->gathered;
+    if (sums->count > 0)
+        memset(sums->slots, 0, sums->slot_count * sizeof *sums->slots);
+    sums->count = counts->last = counts->known_count = 0;
+}
+
+static void note_known(struct counts *counts, int64_t queue, enum queue_place place, int64_t change)
+{
+    for (size_t i = 0; i < counts->known_count; i++)
+        if (counts->known[i].queue == queue && place != PLACE_RUNNING)
+            counts->known[i].waiting += change;
+}
+
+void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change)
+{
+    struct counts *counts = tx->db->counts;
+    struct sums *sums = &counts->gathered;
+    struct entry *e = counts->last < sums->count ? &sums->entries[counts->last] : NULL;
+    if (!e || e->org != org || e->queue != queue)
+        e = sums_entry(sums, org, queue);
+    if (!e) {
+        tx->arena->failed = true;
+        return;
+    }
+    counts->last = (size_t)(e - sums->entries);
+    e->at[place] += change;
+    note_known(counts, queue, place, change);
+}
+
+// ----- rows
+
+// A decimal number and what follows it. By hand, for it is in the way of every commit.
+static void add_number(struct buf *text, int64_t number, char mark)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    digits[--at] = mark;
+    do
+        digits[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        digits[--at] = '-';
+    buf_add(text, (struct str){ digits + at, sizeof digits - at });
+}
+
+static struct str pack(struct arena *arena, const struct sums *sums)
+{
+    struct buf text = buf_new(arena, SIZE_MAX / 2);
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct entry *e = &sums->entries[i];
+        if (changes_nothing(e))
+            continue;
+        buf_add(&text, text.n ? S(",[") : S("[["));
+        add_number(&text, e->org, ',');
+        add_number(&text, e->queue, ',');
+        for (size_t place = 0; place < PLACES; place++)
+            add_number(&text, e->at[place], place + 1 < PLACES ? ',' : ']');
+    }
+    if (text.n > 0)
+        buf_add_char(&text, ']');
+    return buf_str(&text);
+}
+
+// The next number of a row; false at its end.
+static bool next_number(struct str *text, int64_t *number)
+{
+    size_t i = 0;
+    while (i < text->n && text->s[i] != '-' && (text->s[i] < '0' || text->s[i] > '9'))
+        i++;
+    bool negative = i < text->n && text->s[i] == '-';
+    i += negative;
+    uint64_t value = 0;
+    bool found = false;
+    for (; i < text->n && text->s[i] >= '0' && text->s[i] <= '9'; i++, found = true)
+        value = value * 10 + (uint64_t)(text->s[i] - '0');
+    *number = (int64_t)(negative ? 0 - value : value);
+    *text = (struct str){ text->s + i, text->n - i };
+    return found;
+}
+
+// What of the rows is wanted: of which org, and whether all orgs together are wanted as org 0.
+struct wanted {
+    bool every_org, together;
+    int64_t org;
+};
+
+static bool add_entry(struct sums *sums, const struct wanted *wanted, const int64_t *numbers)
+{
+    bool of_org = wanted->every_org || (!wanted->together && numbers[0] == wanted->org);
+    return (!of_org || sums_add(sums, numbers[0], numbers[1], numbers + 2))
+        && (!wanted->together || sums_add(sums, 0, numbers[1], numbers + 2));
+}
+
+static bool add_row(struct sums *sums, const struct wanted *wanted, struct str text,
+                    struct pawl_error *err)
+{
+    int64_t numbers[NUMBERS];
+    size_t n = 0;
+    while (next_number(&text, &numbers[n])) {
+        if (++n < NUMBERS)
+            continue;
+        if (!add_entry(sums, wanted, numbers))
+            return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
+        n = 0;
+    }
+    return n == 0 || fail(err, PAWL_DAMAGED, "a row of count_deltas is damaged; run `pawl verify`");
+}
+
+static bool add_rows(struct tx *tx, const struct wanted *wanted, struct sums *sums,
+                     struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask_plain(tx, &rows, Q_COUNT_DELTAS, err))
+        return false;
+    while (rows_next(&rows))
+        if (!add_row(sums, wanted, row_text(&rows), err))
+            return false;
+    return rows_ok(&rows, err);
+}
+
+// ----- folding
+
+// In one order, so that two who fold at once cannot wait for each other.
+static int compare(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->org != b->org)
+        return a->org < b->org ? -1 : 1;
+    return a->queue < b->queue ? -1 : a->queue > b->queue;
+}
+
+static bool fold_entry(struct tx *tx, const struct entry *e, struct pawl_error *err)
+{
+    return changes_nothing(e)
+        || sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
+                   INT(e->at[PLACE_DELAYED]), INT(e->at[PLACE_BLOCKED]), INT(e->at[PLACE_HELD]),
+                   INT(e->at[PLACE_BACKOFF]), INT(e->at[PLACE_RUNNING]));
+}
+
+static bool fold(struct tx *tx, struct pawl_error *err)
+{
+    SCOPED(sums) struct sums sums = {0};
+    if (!add_rows(tx, &(struct wanted){ .every_org = true, .together = true }, &sums, err))
+        return false;
+    if (sums.count > 0)
+        qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
+    for (size_t i = 0; i < sums.count; i++)
+        if (!fold_entry(tx, &sums.entries[i], err))
+            return false;
+    return db_run(tx, Q_COUNT_DELTAS_DELETE, NULL, 0, NULL, err);
+}
+
+// Folding leaves no rows, so on SQLite it is how many there are by then.
+static bool next_id(struct tx *tx, int64_t *id, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask_plain(tx, &rows, Q_COUNT_DELTA_NEXT, err) && rows_number(&rows, id, err);
+}
+
+bool counts_settle(struct tx *tx, struct pawl_error *err)
+{
+    struct counts *counts = tx->db->counts;
+    if (counts->gathered.count == 0)
+        return true;
+    struct str changes = pack(tx->arena, &counts->gathered);
+    counts_drop(counts);
+    if (changes.n == 0)
+        return true;
+    int64_t id = 0;
+    return next_id(tx, &id, err)
+        && sql_run(tx, Q_COUNT_DELTA_INSERT, err, INT(id), TEXT(changes))
+        && (id % FOLD_ROWS != 0 || fold(tx, err));
+}
+
+// ----- reading
+
+static bool add_stored(struct tx *tx, int64_t org, struct sums *sums, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_QUEUE_COUNTS_OF_ORG, err, INT(org)))
+        return false;
+    while (rows_next(&rows)) {
+        int64_t queue = row_int(&rows), at[PLACES];
+        for (size_t i = 0; i < PLACES; i++)
+            at[i] = row_int(&rows);
+        if (!sums_add(sums, org, queue, at))
+            return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
+    }
+    return rows_ok(&rows, err);
+}
+
+bool counts_of_org(struct tx *tx, int64_t org, struct queue_count **counts, size_t *count,
+                   struct pawl_error *err)
+{
+    SCOPED(sums) struct sums sums = {0};
+    struct wanted wanted = { .org = org, .together = org == 0 };
+    if (!counts_settle(tx, err) || !add_stored(tx, org, &sums, err)
+        || !add_rows(tx, &wanted, &sums, err))
+        return false;
+    *counts = arena_new(tx->arena, struct queue_count, sums.count);
+    if (!*counts)
+        return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
+    if (sums.count > 0)
+        qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
+    for (size_t i = 0; i < sums.count; i++) {
+        (*counts)[i].queue = sums.entries[i].queue;
+        memcpy((*counts)[i].at, sums.entries[i].at, sizeof sums.entries[i].at);
+    }
+    *count = sums.count;
+    return true;
+}
+
+static bool look_up_waiting(struct tx *tx, int64_t queue, int64_t *waiting,
+                            struct pawl_error *err)
+{
+    struct queue_count *all = NULL;
+    size_t count = 0;
+    *waiting = 0;
+    if (!counts_of_org(tx, 0, &all, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t place = 0; all[i].queue == queue && place < PLACE_RUNNING; place++)
+            *waiting += all[i].at[place];
+    return true;
+}
+
+bool count_waiting(struct tx *tx, int64_t queue, int64_t *waiting, struct pawl_error *err)
+{
+    struct counts *counts = tx->db->counts;
+    for (size_t i = 0; i < counts->known_count; i++)
+        if (counts->known[i].queue == queue) {
+            *waiting = counts->known[i].waiting;
+            return true;
+        }
+    if (!look_up_waiting(tx, queue, waiting, err))
+        return false;
+    if (counts->known_count < KNOWN_MAX) {
+        counts->known[counts->known_count].queue = queue;
+        counts->known[counts->known_count++].waiting = *waiting;
+    }
+    return true;
+}
