@@ -250,7 +250,8 @@ const struct damage damages[] = {
       "job = " JOB("serial_ready") OF("serial_second") },
     { "verify_job_key_once",
       "INSERT INTO ready SELECT queue, type, rank, " JOB("serial_second") ", org, attempt, "
-      "serial_key, project FROM ready" OF("serial_ready") "DELETE FROM parked" OF("serial_second") },
+      "serial_key, project FROM ready" OF("serial_ready")
+      "DELETE FROM parked" OF("serial_second") },
     { "verify_job_key_once",
       "UPDATE executions SET serial_key = 'K' WHERE finished_at IS NULL;UPDATE jobs SET "
       "serial_key = 'K' WHERE id IN (SELECT job FROM executions WHERE finished_at IS NULL);" },

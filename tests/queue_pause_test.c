@@ -1,5 +1,5 @@
-// Queues that are paused, resumed and emptied. Every test ends with `verify`, which recounts what the
-// counters say.
+// Queues that are paused, resumed and emptied. Every test ends with `verify`, which recounts what
+// the counters say.
 #include "queues.h"
 
 TEST_EACH_DB(OPS_3_a_paused_queue_takes_jobs_and_gives_none)

@@ -5,7 +5,7 @@ void speak_for(struct box *box, struct str org)
     box->caller.org_id = org;
 }
 
-struct contract contract_of(struct box *box, const struct wish *wish)
+struct contract queue_contract(struct box *box, const struct wish *wish)
 {
     struct contract contract = contract_for(box, "report");
     if (wish->org.n)
@@ -19,7 +19,7 @@ struct contract contract_of(struct box *box, const struct wish *wish)
     return contract;
 }
 
-struct job add(struct box *box, struct wish wish)
+struct job queue_add(struct box *box, struct wish wish)
 {
     struct contract contract = queue_contract(box, &wish);
     return must_add(box, &contract);
@@ -38,7 +38,6 @@ void queue_add_many(struct box *box, struct wish wish, int count)
     box_commit(&tx);
 }
 
-// Claims as a runner of every org does.
 size_t queue_claim(struct box *box, size_t limit, struct turns *turns,
                         struct claimed **claimed)
 {
@@ -57,13 +56,13 @@ size_t queue_claim(struct box *box, size_t limit, struct turns *turns,
     return count;
 }
 
-size_t take(struct box *box, size_t limit)
+size_t queue_take(struct box *box, size_t limit)
 {
     struct claimed *claimed = NULL;
     return queue_claim(box, limit, NULL, &claimed);
 }
 
-struct queue_view view(struct box *box, struct str queue)
+struct queue_view queue_seen(struct box *box, struct str queue)
 {
     struct queue_view *all = NULL, found = {0};
     size_t count = 0;

@@ -153,8 +153,8 @@ static const struct command commands[] = {
              JSON, HELP) },
     { "key", "create|list|revoke [ID]", 1, 2, "make, list and end the keys of an org",
       .details =
-          "A key is needed for every request to a server from the first key of its store on. It is\n"
-          "of one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
+          "From the first key of its store on, every request to a server needs one. A key is of\n"
+          "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
           "  producer  enqueue, read, cancel, retry\n"
           "  worker    lease, executions, steps, artifacts, read\n"
           "  viewer    read; payloads only if configured\n"
