@@ -5,14 +5,17 @@ CYCLES ?= 1000
 KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run test lint asan tsan check-tree bench bench-full torture-kill torture-runner
+.PHONY: all run demo test lint asan tsan check-tree bench bench-full torture-kill torture-runner torture-server
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build
 	@tools/build build product
 
-run: all ## documents processed in parallel, the program killed with -9, recovery, verify
+run: all ## the server on 127.0.0.1:7319, with a sample configuration whose commands really run
+	@PAWL=build/pawl examples/server/run
+
+demo: all ## documents processed in parallel, the program killed with -9, recovery, verify
 	@PAWL=build/pawl BUILD=build examples/documents/run
 
 test: ## builds and runs every test; the last line is "N passed, N failed"
@@ -58,6 +61,11 @@ torture-runner: ## a program with 50 threads and a runner, killed with -9 KILLS=
 	@tools/packages build test
 	@tools/build build
 	@RUNNER_KILLS=$(KILLS) BUILD=build build/tests/runner_kill_test
+
+torture-server: ## the server under load, killed with -9 KILLS=300 times
+	@tools/packages build test
+	@tools/build build
+	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
 format: ## rewrites the C sources as lint wants them
 	@tools/packages lint

@@ -104,6 +104,9 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
   FROM executions e
   JOIN workers w ON w.id = e.worker
  WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND (e.org = $1 OR $1 = 0)
+   AND ($3 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job --sqlite
+                                 AND instr($3, j.project_id) > 0)) --sqlite
+   --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($3, j.project_id) > 0))
  GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
  ORDER BY count(*) DESC, w.id LIMIT $2;
 
@@ -491,7 +494,6 @@ SELECT id FROM executions
    AND NOT EXISTS (SELECT 1 FROM queue_pauses p
                     WHERE p.queue = executions.queue AND p.org = executions.org
                       AND p.resumed_at IS NULL)
-
    AND ($6 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
                                  AND instr($6, j.project_id) > 0)) --sqlite
    --postgres: AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($6, j.project_id) > 0))
@@ -735,8 +737,8 @@ UPDATE ready SET queue = $2
  WHERE queue = $1
    AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
 
--- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and rank,
--- at most $3 of them, and at most $4 rows into each.
+-- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and
+-- rank, at most $3 of them, and at most $4 rows into each.
 -- name: queue_oldest_ready
 -- scans: types and ranks, so many of them
 WITH RECURSIVE lanes (type, rank, steps) AS (

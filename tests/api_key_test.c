@@ -191,7 +191,8 @@ TEST_EACH_DB(OPS_10_only_a_hash_of_the_secret_is_stored)
     EXPECT(is_there && found.role == ROLE_WORKER && found.hash.n == 64);
     const char *sql = str_cstr(test_arena(), str_format(test_arena(),
         "SELECT count(*) FROM api_keys WHERE instr(hash || key_id || coalesce(name, '')"
-        " || coalesce(projects, ''), '%.*s') > 0", STR(parts.secret)));
+                                                        " || coalesce(projects, ''), '%.*s') > 0",
+                                                        STR(parts.secret)));
     EXPECT_INT(box_number(box, sql), 0);
 }
 

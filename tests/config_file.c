@@ -38,8 +38,9 @@ const char *config_file_put(struct config_file *file, const char *name, struct s
     const char *path = within(file, name).s;
     FILE *to = fopen(path, "wb");
     EXPECT(to != NULL);
-    EXPECT_INT(fwrite(text.s, 1, text.n, to), text.n);
-    EXPECT(fclose(to) == 0 && chmod(path, (mode_t)mode) == 0);
+    size_t written = fwrite(text.s, 1, text.n, to);
+    bool closed = fclose(to) == 0;
+    EXPECT(written == text.n && closed && chmod(path, (mode_t)mode) == 0);
     return path;
 }
 

@@ -105,9 +105,8 @@ const struct damage damages[] = {
     { "check_event_names", "DELETE FROM audit_event_names WHERE event = 17;" },
     { "verify_store_file", "UPDATE orgs SET org_id = 'short' WHERE id = 1;" },
     { "verify_store_secret", "DELETE FROM store;" },
-    { "verify_store_counts",
-      "UPDATE queue_counts SET ready = ready + 1;"
-      "INSERT INTO count_deltas (changes) VALUES ('[[1,1,0,0,1,0,0,0]]');" },
+    { "verify_store_counts", "UPDATE queue_counts SET ready = ready + 1;"
+                             "INSERT INTO count_deltas (changes) VALUES ('[[1,1,0,0,1,0,0,0]]');" },
     { "verify_store_counts", "DELETE FROM count_deltas;" },
     { "verify_ready_shelf", "UPDATE ready SET queue = -(queue << 31 | org)" OF("ready") },
     { "verify_store_policy", "UPDATE policies SET on_timeout = 7;" },
@@ -251,7 +250,8 @@ const struct damage damages[] = {
       "job = " JOB("serial_ready") OF("serial_second") },
     { "verify_job_key_once",
       "INSERT INTO ready SELECT queue, type, rank, " JOB("serial_second") ", org, attempt, "
-      "serial_key, project FROM ready" OF("serial_ready") "DELETE FROM parked" OF("serial_second") },
+      "serial_key, project FROM ready" OF("serial_ready")
+      "DELETE FROM parked" OF("serial_second") },
     { "verify_job_key_once",
       "UPDATE executions SET serial_key = 'K' WHERE finished_at IS NULL;UPDATE jobs SET "
       "serial_key = 'K' WHERE id IN (SELECT job FROM executions WHERE finished_at IS NULL);" },

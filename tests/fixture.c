@@ -143,16 +143,25 @@ struct str box_contents(struct box *box)
     return hash_name(test_arena(), buf_str(&all));
 }
 
-int64_t box_number(struct box *box, const char *sql)
+// The first column of the first row; the empty text when there is none.
+struct str box_text(struct box *box, const char *sql)
 {
     sqlite3 *connection = outside(box);
     sqlite3_stmt *row = NULL;
     if (sqlite3_prepare_v2(connection, sql, -1, &row, NULL) != SQLITE_OK)
         print_error("%s: %s\n", sql, sqlite3_errmsg(connection));
-    int64_t number = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
+    bool found = sqlite3_step(row) == SQLITE_ROW;
+    struct str text = str_of(found ? (const char *)sqlite3_column_text(row, 0) : NULL);
+    text = str_dup(test_arena(), text);
     sqlite3_finalize(row);
     sqlite3_close(connection);
-    return number;
+    return text;
+}
+
+int64_t box_number(struct box *box, const char *sql)
+{
+    int64_t number = -1;
+    return str_int(box_text(box, sql), &number) ? number : -1;
 }
 
 void box_sql(struct box *box, const char *sql)

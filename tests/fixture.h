@@ -96,6 +96,7 @@ struct swept must_sweep(struct box *box);
 // How many audit events of this kind the job has.
 size_t events(struct box *box, struct id job, enum event event);
 
-// One number from a statement on the store, read behind the engine's back.
+// One value from a statement on the store, read behind the engine's back; no number is -1.
+struct str box_text(struct box *box, const char *sql);
 int64_t box_number(struct box *box, const char *sql);
 void box_sql(struct box *box, const char *sql);  // writes behind the engine's back

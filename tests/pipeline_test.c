@@ -92,6 +92,26 @@ TEST_EACH_DB(OPS_9_many_operations_are_one_commit_and_each_has_its_answer)
     pipeline_close(pipeline);
 }
 
+TEST_EACH_DB(OPS_4_a_repeat_while_the_first_is_being_written_gets_the_same_job)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue first = enqueue_of(box, "k"), repeat = enqueue_of(box, "k"),
+                   other = enqueue_of(box, "k");
+    other.contract.payload = S("{\"other\":1}");
+    submit(pipeline, &first);
+    submit(pipeline, &repeat);
+    submit(pipeline, &other);
+    EXPECT_INT(pipeline_round(pipeline), 3);
+    EXPECT_INT(pipeline_figures(pipeline).groups, 1);
+    EXPECT(!first.deduplicated && repeat.deduplicated && id_eq(first.job.id, repeat.job.id));
+    EXPECT_INT(other.operation.error.code, PAWL_KEY_REUSED);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
+    arena_end(&first.arena);
+    arena_end(&repeat.arena);
+    arena_end(&other.arena);
+    pipeline_close(pipeline);
+}
+
 TEST_EACH_DB(OPS_9_an_answer_comes_after_the_commit)
 {
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});

@@ -61,8 +61,7 @@ static size_t claim_all(struct box *box, size_t limit, struct turns *turns,
                         struct claimed **claimed)
 {
     struct str org = box->caller.org_id;
-    struct claim claim = { .worker = worker_named("A"), .every_queue = true, .turns = turns,
-                           .limit = limit, .start = true };
+    struct claim claim = { .worker = worker_named("A"), .every_queue = true, .turns = turns, .limit = limit, .start = true };
     size_t count = 0;
     speak_for(box, S(""));
     OK(execution_claim(tx, &claim, claimed, &count, err));
@@ -271,6 +270,30 @@ TEST_EACH_DB(OPS_3_a_resumed_queue_is_news)
     MUST(queue_resume(&tx, S("q:default"), &err));
     EXPECT(!tx.news);
     box_commit(&tx);
+}
+
+TEST_EACH_DB(OPS_19_every_change_to_a_queue_is_audited_once)
+{
+    static const char count[] = "SELECT count(*) FROM pawl_audit WHERE subject = 'queue:q:default'";
+    struct str mine = box->caller.org_id;
+    add(box, (struct wish){0});
+    OK(queue_pause(tx, S("q:default"), err));
+    OK(queue_pause(tx, S("q:default"), err));
+    OK(queue_resume(tx, S("q:default"), err));
+    OK(queue_resume(tx, S("q:default"), err));
+    EXPECT_INT(box_number(box, count), 2);
+    EXPECT(str_eq(box_text(box, "SELECT org_id FROM pawl_audit WHERE event = 'queue.paused'"),
+                  mine));
+    speak_for(box, S(""));
+    OK(queue_pause(tx, S("q:default"), err));
+    OK(queue_resume(tx, S("q:default"), err));
+    struct purge purge = { .queue = S("q:default") };
+    while (!purge.done)
+        OK(queue_purge(tx, &purge, 1, err));
+    EXPECT_INT(box_number(box, count), 5);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'queue.purged' "
+                               "AND org_id IS NULL"),
+               1);
 }
 
 TEST_EACH_DB(OPS_3_a_queue_nobody_knows_is_not_found)
@@ -507,8 +530,7 @@ TEST_EACH_DB(OPS_3_critical_goes_first_and_starves_nobody_over_10000_jobs_in_sma
 TEST_EACH_DB(OPS_3_queues_that_are_named_share_by_weight_too)
 {
     const struct str queues[] = { S("q:default"), S("q:critical"), S("q:default") };
-    struct claim claim = { .worker = worker_named("A"), .queues = queues, .queue_count = 3,
-                           .limit = 10 };
+    struct claim claim = { .worker = worker_named("A"), .queues = queues, .queue_count = 3, .limit = 10 };
     struct claimed *claimed = NULL;
     size_t count = 0;
     add_many(box, (struct wish){0}, 20);

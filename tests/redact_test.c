@@ -39,7 +39,8 @@ TEST(OPS_12_what_is_no_secret_stays_as_it_is)
     static const char *const texts[] = {
         "", " ", "=", "password", "wrong password", "the password is wrong", "password_ref=vault:x",
         "Unexpected token: }", "token=1", "Basic rules", "http://host:80/a@b", "a:b@c", "x=1&y=2",
-        "ghp_short", "/etc/passwd: Permission denied", "-----BEGIN CERTIFICATE-----", "caf\xc3\xa9 \xe2\x82\xac 5",
+        "ghp_short", "/etc/passwd: Permission denied", "-----BEGIN CERTIFICATE-----",
+        "caf\xc3\xa9 \xe2\x82\xac 5",
     };
     for (size_t i = 0; i < countof(texts); i++)
         expect_str(redact(test_arena(), str_of(texts[i])), str_of(texts[i]), PLACE(texts[i]));

@@ -479,7 +479,8 @@ TEST_EACH_DB(OPS_18_a_follow_up_stays_within_the_projects_of_its_worker)
     follow_up.project_id = S("");
     OK(execution_commit(tx, &scene.lease, &commit, &e, err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_jobs WHERE job_type = 'next'"
-                               " AND project_id LIKE '%a1'"), 1);
+                               " AND project_id LIKE '%a1'"),
+               1);
 }
 
 TEST(OPS_18_the_contract_names_the_project_among_all_problems)
@@ -487,10 +488,19 @@ TEST(OPS_18_the_contract_names_the_project_among_all_problems)
     struct pawl_error err = {0};
     json_t *object = NULL;
     struct contract contract;
-    struct caller caller = { .org_id = org_a, .actor_id = S("k"), .request_id = S("r"),
-                             .correlation_id = S("c"), .projects = projects, .project_count = 2 };
-    struct contract_rules rules = { .caller = &caller, .now = SECONDS(1800000000),
-                                    .policy = policy_builtin_or_default };
+    struct caller caller = {
+        .org_id = org_a,
+        .actor_id = S("k"),
+        .request_id = S("r"),
+        .correlation_id = S("c"),
+        .projects = projects,
+        .project_count = 2,
+    };
+    struct contract_rules rules = {
+        .caller = &caller,
+        .now = SECONDS(1800000000),
+        .policy = policy_builtin_or_default,
+    };
     struct problems problems = { .arena = test_arena() };
     struct str text = S("{\"job_type\": \"\", \"payload\": {}}");
     MUST(json_parse(text, text.n, &object, &err));

@@ -22,9 +22,10 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
+// A test may fork a program that it kills, and that has threads of its own.
 const char *__tsan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return "allocator_may_return_null=1:die_after_fork=0";
 }
 
 void test_register(struct test *test)

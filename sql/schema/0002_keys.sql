@@ -44,8 +44,9 @@ CREATE TABLE audit_events_new ( --sqlite
   correlation_id TEXT, --sqlite
   detail TEXT, --sqlite
   subject TEXT, --sqlite
-  CHECK ((job IS NULL) = (subject IS NOT NULL)), --sqlite
-  CHECK (job IS NOT NULL OR (actor_type IS NOT NULL AND actor_id IS NOT NULL)), --sqlite
+  CHECK ((job IS NOT NULL AND subject IS NULL) --sqlite
+         OR (job IS NULL AND subject IS NOT NULL AND actor_type IS NOT NULL --sqlite
+             AND actor_id IS NOT NULL)), --sqlite
   FOREIGN KEY (job, org) REFERENCES jobs (id, org) --sqlite
 ) --sqlite
 STRICT; --sqlite
@@ -60,7 +61,7 @@ CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit_events --sqlite
 BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit_events --sqlite
 BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
---postgres: ALTER TABLE audit_events ALTER COLUMN job DROP NOT NULL, ADD COLUMN subject TEXT, ADD CHECK ((job IS NULL) = (subject IS NOT NULL)), ADD CHECK (job IS NOT NULL OR (actor_type IS NOT NULL AND actor_id IS NOT NULL));
+--postgres: ALTER TABLE audit_events ALTER COLUMN job DROP NOT NULL, ADD COLUMN subject TEXT, ADD CHECK ((job IS NOT NULL AND subject IS NULL) OR (job IS NULL AND subject IS NOT NULL AND actor_type IS NOT NULL AND actor_id IS NOT NULL));
 CREATE INDEX audit_subject ON audit_events (subject) WHERE subject IS NOT NULL;
 
 INSERT INTO audit_event_names (event, name) VALUES

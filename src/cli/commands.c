@@ -100,8 +100,8 @@ static const struct command commands[] = {
       .details =
           "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
           "resume  what was paused goes on\n"
-          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs and what\n"
-          "        comes while it goes on stays. Without --yes it only says how many that would be.\n"
+          "purge   ends every job that waits in it: FAILED, RESOURCE_EXHAUSTED. What runs, and\n"
+          "        what comes meanwhile, stays. Without --yes it only says how many there are.\n"
           "\n"
           "Without --org the whole queue, of every org.\n",
       .example = "pawl queue pause q:exports",
@@ -176,8 +176,8 @@ static const struct command commands[] = {
       OFFERS(JSON, HELP) },
     { "key", "create|list|revoke [ID]", 1, 2, "make, list and end the keys of an org",
       .details =
-          "A key is needed for every request to a server from the first key of its store on. It is\n"
-          "of one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
+          "From the first key of its store on, every request to a server needs one. A key is of\n"
+          "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
           "  producer  enqueue, read, cancel, retry\n"
           "  worker    lease, executions, steps, artifacts, read\n"
           "  viewer    read; payloads only if configured\n"

@@ -8,8 +8,8 @@
 
 enum { PURGE_ROWS = 500 };
 
-static const char *const headings[] = { "QUEUE", "READY", "RUNNING", "DELAYED", "BLOCKED",
-                                        "BACKOFF", "HELD", "OLDEST", "WEIGHT", "LIMIT", "PAUSED" };
+static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "DELAYED",
+                                        "BLOCKED", "BACKOFF", "HELD", "WEIGHT", "LIMIT" };
 
 static void speak_for_org_or_all(struct cli *cli)
 {
@@ -19,19 +19,22 @@ static void speak_for_org_or_all(struct cli *cli)
 
 static void add_row(struct table *table, const struct queue_view *queue, pawl_time now)
 {
-    static const enum queue_place shown[] = { PLACE_READY,   PLACE_RUNNING, PLACE_DELAYED,
-                                        PLACE_BLOCKED, PLACE_BACKOFF, PLACE_HELD };
+    static const enum queue_place waiting[] = { PLACE_DELAYED, PLACE_BLOCKED, PLACE_BACKOFF,
+                                                PLACE_HELD };
     struct arena *arena = table->cells.arena;
+    struct str share = queue->share_paused_at ? S("its share") : S("-");
     table_add(table, queue->name);
-    for (size_t i = 0; i < countof(shown); i++)
-        table_add_number(table, queue->at[shown[i]]);
+    table_add(table, queue->paused_at ? S("yes") : share);
+    table_add_number(table, queue->at[PLACE_READY]);
+    table_add_number(table, queue->at[PLACE_RUNNING]);
     table_add(table, queue->oldest_ready_at ? ago(arena, queue->oldest_ready_at, now) : S("-"));
+    for (size_t i = 0; i < countof(waiting); i++)
+        table_add_number(table, queue->at[waiting[i]]);
     table_add_number(table, queue->term.weight);
     if (queue->term.depth_max)
         table_add_number(table, queue->term.depth_max);
     else
         table_add(table, S("-"));
-    table_add(table, queue->paused_at ? S("yes") : queue->share_paused_at ? S("its share") : S("-"));
 }
 
 static bool print_queues_json(struct cli *cli, const struct queue_view *queues, size_t count,
@@ -124,7 +127,7 @@ static bool purge_it(struct cli *cli, struct pawl_error *err)
     if (!count_waiting_jobs(cli, &waiting, err))
         return false;
     if (!cli->given[OPTION_YES])
-        return report(cli, "would be purged with --yes", waiting, err);
+        return report(cli, "not purged without --yes", waiting, err);
     while (!purge.done) {
         if (!purge_piece(cli, &purge, err)) {
             progress_hide(&bar);

@@ -89,11 +89,13 @@ static void reload(struct cli *cli, struct server *server, struct server_log *lo
         return;
     if (load(cli, &cli->arena, config, faults, &err) && server_reload(server, config, &err)) {
         say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
+        server_record(server, "config", EVENT_CONFIG_LOADED, S(""));
         log_set_level(log, config->log.level);
         return;
     }
     print_faults(cli, faults);
     say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
+    server_record(server, "config", EVENT_CONFIG_REFUSED, S(""));
 }
 
 // ----- the server
@@ -106,10 +108,9 @@ static void greet(struct cli *cli, struct server *server)
     if (address.n == 0) {
         printf("pawl %s works on %.*s\n", PAWL_VERSION, STR(safe(&cli->arena, config->store)));
     } else {
-        printf("pawl %s on %s://%.*s, store %.*s\n\n", PAWL_VERSION, scheme, STR(address),
+        printf("pawl %s on %s://%.*s, store %.*s\n", PAWL_VERSION, scheme, STR(address),
                STR(safe(&cli->arena, config->store)));
-        puts("Try:");
-        printf("  curl -s %s://%.*s/readyz\n", scheme, STR(address));
+        printf("The API is described at %s://%.*s/openapi.json\n", scheme, STR(address));
     }
     fflush(stdout);
 }

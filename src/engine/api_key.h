@@ -1,8 +1,8 @@
 // API keys and the orgs they belong to: made, listed, revoked, each change with its audit event.
 //
-// A key is of one org, has a role, and may be limited to projects (OPS-18). Rotation is a second key
-// and the end of the first: both are good in between, so nobody has to change at the same moment.
-// Keys are never removed: a store that ever had one does not become open again.
+// A key is of one org, has a role, and may be limited to projects (OPS-18). Rotation is a second
+// key and the end of the first: both are good in between, so nobody has to change at the same
+// moment. Keys are never removed: a store that ever had one does not become open again.
 #pragma once
 
 #include "model/api_key.h"

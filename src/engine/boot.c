@@ -1,4 +1,5 @@
 // Who is running, and what an earlier boot of the same instance left behind.
+#include "base/json.h"
 #include "base/time_text.h"
 #include "engine/event.h"
 #include "engine/sweep.h"
@@ -30,6 +31,20 @@ static bool instance_check(const struct instance *instance, struct pawl_error *e
         || fail(err, PAWL_INVALID, "instance: must have a name and a boot id");
 }
 
+// Of the whole store, and not in the name of whoever else's transaction this is part of.
+static bool tell(struct tx *tx, const struct instance *instance, enum event event,
+                 struct pawl_error *err)
+{
+    const struct caller *caller = tx->caller;
+    struct str subject = str_format(tx->arena, "instance:%.*s", STR(instance->name));
+    SCOPED(json) json_t *boot = json_pack("{s:s%}", "boot_id", instance->boot_id.s,
+                                          instance->boot_id.n);
+    tx->caller = &caller_pawl;
+    bool told = event_append_for(tx, 0, subject, event, json_text(tx->arena, boot), err);
+    tx->caller = caller;
+    return told;
+}
+
 bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
                     struct pawl_error *err)
 {
@@ -45,7 +60,9 @@ bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_i
                     STR(instance->name),
                     STR(time_text(tx->arena, holder.alive_until)));
     return sql_run(tx, Q_INSTANCE_PUT, err, TEXT(instance->name), TEXT(instance->boot_id),
-                   INT(tx->now), INT(tx->now + ALIVE_US));
+                   INT(tx->now), INT(tx->now + ALIVE_US))
+        && (str_eq(holder.boot_id, instance->boot_id)
+            || tell(tx, instance, EVENT_INSTANCE_STARTED, err));
 }
 
 bool instance_alive(struct tx *tx, const struct instance *instance, struct pawl_error *err)
@@ -61,7 +78,10 @@ bool instance_alive(struct tx *tx, const struct instance *instance, struct pawl_
 
 bool instance_leave(struct tx *tx, const struct instance *instance, struct pawl_error *err)
 {
-    return sql_run(tx, Q_INSTANCE_LEAVE, err, TEXT(instance->name), TEXT(instance->boot_id));
+    int64_t changed = 0;
+    return sql_run_counting(tx, Q_INSTANCE_LEAVE, &changed, err, TEXT(instance->name),
+                            TEXT(instance->boot_id))
+        && (changed == 0 || tell(tx, instance, EVENT_INSTANCE_STOPPED, err));
 }
 
 static bool orphans(struct tx *tx, const struct instance *instance, size_t limit,

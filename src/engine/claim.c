@@ -1,43 +1,28 @@
 // Claiming: the oldest due jobs of the asked queues become executions, in one transaction.
 //
-// `ready` is ordered by queue, type, rank and job. A claim that names its types reads only
-// theirs, so jobs nobody here can run cost nothing; the heads of the types are merged by rank,
-// then age (RUN-9).
+// Queues take turns by weight, one job at a time; within a queue the oldest of the greatest
+// priority is next.
 #include <assert.h>
 
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
+#include "engine/lane.h"
 #include "engine/place.h"
 #include "engine/shelf.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
 
-enum { LANE_ROWS = 64,
-       LANES_MAX = 4096,
-       SHELVED_MAX = 500 };  // jobs put on shelves by one claim
-
-// The ready jobs of one type in one queue, read a few at a time; of one project, if the caller is
-// limited to some.
-struct lane {
-    int64_t queue, type;
-    struct str project;  // empty: whatever it is
-    struct waiting *rows;
-    size_t count, next;
-    bool drained;     // the store has no more than these
-    bool has_pauses;  // somebody paused a share of the queue
-};
+enum { SHELVED_MAX = 500 };  // jobs put on shelves by one claim
 
 // One queue of a claim.
 struct source {
-    int64_t queue;
-    bool open;            // the rest is known
-    bool closed;          // the claim's own org paused its share
-    bool has_pauses;      // somebody did
+    struct lanes lanes;
+    bool open;             // the rest is known
+    bool closed;           // the claim's own org paused its share
     struct list finishes;  // keys of executions whose commit phase is due ...
     size_t finish_next;    // ... and the next of them
-    struct list lanes;
 };
 
 struct claiming {
@@ -52,136 +37,6 @@ struct claiming {
 static size_t room(const struct claiming *c)
 {
     return c->claim->limit - c->claimed.count;
-}
-
-static bool lane_ask(struct tx *tx, const struct claiming *c, const struct lane *lane,
-                     size_t wanted, struct rows *rows, struct pawl_error *err)
-{
-    struct waiting last = { .rank = INT64_MIN };
-    if (lane->count)
-        last = lane->rows[lane->count - 1];
-    if (lane->project.n)
-        return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
-                       INT(lane->queue), INT(lane->type), INT(last.rank), INT(last.job),
-                       INT((int64_t)wanted));
-    return sql_ask(tx, rows, Q_READY_LANE, err, INT(lane->queue), INT(lane->type), INT(last.rank),
-                   INT(last.job), INT(c->org), INT((int64_t)wanted));
-}
-
-// Not more than there is room for, unless some of them may have to be put aside.
-static bool lane_fill(struct tx *tx, const struct claiming *c, struct lane *lane,
-                      struct pawl_error *err)
-{
-    size_t wanted = lane->has_pauses || room(c) > LANE_ROWS ? LANE_ROWS : room(c);
-    SCOPED(rows) struct rows rows = {0};
-    if (!lane_ask(tx, c, lane, wanted, &rows, err))
-        return false;
-    lane->rows = arena_new(tx->arena, struct waiting, wanted);
-    if (!lane->rows)
-        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    lane->count = lane->next = 0;
-    while (lane->count < wanted && rows_next(&rows)) {
-        struct waiting *row = &lane->rows[lane->count++];
-        row->queue = lane->queue;
-        row->type = lane->type;
-        row->rank = row_int(&rows);
-        row->job = row_int(&rows);
-        row->org = row_int(&rows);
-        row->attempt = row_int(&rows);
-        row->serial_key = row_text(&rows);
-    }
-    lane->drained = lane->count < wanted;
-    return rows_ok(&rows, err);
-}
-
-static bool lane_add(struct tx *tx, const struct claiming *c, struct source *source,
-                     const struct lane *wanted, struct pawl_error *err)
-{
-    struct lane *lane = list_add(&source->lanes);
-    if (!lane)
-        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    *lane = *wanted;
-    return lane_fill(tx, c, lane, err);
-}
-
-// The type after the lane's own that has something ready; 0: none.
-static bool next_type(struct tx *tx, const struct claiming *c, struct lane *lane,
-                      struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    bool asked = lane->project.n
-        ? sql_ask(tx, &rows, Q_READY_NEXT_TYPE_OF_PROJECT, err, INT(c->org), TEXT(lane->project),
-                  INT(lane->queue), INT(lane->type))
-        : sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(lane->queue), INT(lane->type));
-    return asked && rows_number(&rows, &lane->type, err);
-}
-
-static bool has_lane(const struct list *lanes, const struct lane *wanted)
-{
-    const struct lane *all = lanes->items;
-    for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].type == wanted->type && str_eq(all[i].project, wanted->project))
-            return true;
-    return false;
-}
-
-// One lane per asked type that exists; without types, one per type that has something ready. A type
-// that is asked for twice has one lane: a second would offer the same jobs again.
-static bool lanes_add(struct tx *tx, const struct claiming *c, struct source *source,
-                      struct str project, struct pawl_error *err)
-{
-    struct list *lanes = &source->lanes;
-    struct lane lane = { .queue = source->queue,
-                         .project = project,
-                         .has_pauses = source->has_pauses };
-    for (size_t i = 0; i < c->claim->job_type_count; i++) {
-        if (!name_find(tx, NAME_JOB_TYPE, c->claim->job_types[i], &lane.type, err)
-            || (lane.type && !has_lane(lanes, &lane) && !lane_add(tx, c, source, &lane, err)))
-            return false;
-    }
-    if (c->claim->job_type_count)
-        return true;
-    while (lanes->count < LANES_MAX) {
-        if (!next_type(tx, c, &lane, err))
-            return false;
-        if (lane.type == 0)
-            return true;
-        if (!lane_add(tx, c, source, &lane, err))
-            return false;
-    }
-    return true;
-}
-
-// A caller that is limited to projects has lanes of its own for each of them: what is ready for
-// others costs it nothing (OPS-18).
-static bool lanes_open(struct tx *tx, const struct claiming *c, struct source *source,
-                       struct pawl_error *err)
-{
-    const struct caller *caller = tx->caller;
-    source->lanes = list_of(tx->arena, sizeof(struct lane));
-    if (!caller || caller->project_count == 0)
-        return lanes_add(tx, c, source, S(""), err);
-    for (size_t i = 0; i < caller->project_count; i++)
-        if (!lanes_add(tx, c, source, caller->projects[i], err))
-            return false;
-    return true;
-}
-
-static bool before(const struct waiting *a, const struct waiting *b)
-{
-    return a->rank != b->rank ? a->rank < b->rank : a->job < b->job;
-}
-
-// The lane with the first candidate of all; NULL when all are empty.
-static struct lane *lanes_first(struct list *lanes)
-{
-    struct lane *first = NULL;
-    struct lane *all = lanes->items;
-    for (size_t i = 0; i < lanes->count; i++)
-        if (all[i].next < all[i].count
-            && (!first || before(&all[i].rows[all[i].next], &first->rows[first->next])))
-            first = &all[i];
-    return first;
 }
 
 static bool key_of_attempt(struct tx *tx, int64_t job, int64_t attempt, int64_t *key,
@@ -319,23 +174,6 @@ static bool share_is_paused(struct tx *tx, int64_t queue, int64_t org, bool *pau
     return true;
 }
 
-// The first candidate of all, taken off its lane; NULL when there is none. The rows of a lane stay
-// where they are when it is filled again.
-static bool lanes_take(struct tx *tx, const struct claiming *c, struct source *source,
-                       const struct waiting **place, struct pawl_error *err)
-{
-    struct lane *lanes = source->lanes.items;
-    *place = NULL;
-    for (size_t i = 0; i < source->lanes.count; i++)
-        if (lanes[i].next == lanes[i].count && !lanes[i].drained
-            && !lane_fill(tx, c, &lanes[i], err))
-            return false;
-    struct lane *first = lanes_first(&source->lanes);
-    if (first)
-        *place = &first->rows[first->next++];
-    return true;
-}
-
 // The next candidate whose org has not paused its share; others are put on their shelf. So many of
 // them end the search for this time, and whoever waits is told that there may be more.
 static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
@@ -343,11 +181,11 @@ static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
 {
     for (;;) {
         bool paused = false;
-        if (!lanes_take(tx, c, source, place, err))
+        if (!lanes_take(tx, &source->lanes, room(c), place, err))
             return false;
-        if (!*place || !source->has_pauses)
+        if (!*place || !source->lanes.has_pauses)
             return true;
-        if (!share_is_paused(tx, source->queue, (*place)->org, &paused, err))
+        if (!share_is_paused(tx, source->lanes.queue, (*place)->org, &paused, err))
             return false;
         if (!paused)
             return true;
@@ -385,7 +223,7 @@ static bool finishes_add(struct tx *tx, struct claiming *c, struct source *sourc
                          struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(source->queue),
+    if (!sql_ask(tx, &rows, Q_EXECUTION_FINISH_DUE, err, INT(tx->now), INT(source->lanes.queue),
                  INT(type), INT(c->org), INT((int64_t)room(c)), caller_projects(tx)))
         return false;
     while (rows_next(&rows)) {
@@ -430,7 +268,7 @@ static bool source_add(struct tx *tx, struct claiming *c, int64_t queue, struct 
     struct contender *contender = list_add(&c->contenders);
     if (!source || !contender)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    *source = (struct source){ .queue = queue };
+    source->lanes = (struct lanes){ .claim = c->claim, .org = c->org, .queue = queue };
     *contender = (struct contender){
         .queue = queue,
         .weight = queue_term_of(tx->queue_terms, name).weight,
@@ -463,7 +301,7 @@ static bool has_source(const struct claiming *c, int64_t queue)
 {
     const struct source *all = c->sources.items;
     for (size_t i = 0; i < c->sources.count; i++)
-        if (all[i].queue == queue)
+        if (all[i].lanes.queue == queue)
             return true;
     return false;
 }
@@ -494,12 +332,12 @@ static bool look_for_pauses(struct tx *tx, const struct claiming *c, struct sour
 {
     int64_t found = 0;
     SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_QUEUE_HAS_PAUSES, err, INT(source->queue))
+    if (!sql_ask(tx, &rows, Q_QUEUE_HAS_PAUSES, err, INT(source->lanes.queue))
         || !rows_number(&rows, &found, err))
         return false;
-    source->has_pauses = found != 0;
-    return !source->has_pauses || c->org == 0
-        || share_is_paused(tx, source->queue, c->org, &source->closed, err);
+    source->lanes.has_pauses = found != 0;
+    return found == 0 || c->org == 0
+        || share_is_paused(tx, source->lanes.queue, c->org, &source->closed, err);
 }
 
 // A queue is looked into when its turn comes first: commit phases before new work.
@@ -512,7 +350,7 @@ static bool source_open(struct tx *tx, struct claiming *c, struct source *source
     return look_for_pauses(tx, c, source, err)
         && (source->closed
             || (finishes_find(tx, c, source, err)
-                && lanes_open(tx, c, source, err)));
+                && lanes_open(tx, &source->lanes, room(c), err)));
 }
 
 // Takes one job from the queue, if it has one.

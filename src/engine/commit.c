@@ -69,6 +69,12 @@ static bool effects_allowed(struct tx *tx, const struct execution *e, const stru
                 STR(policy.category), STR(buf_str(&names)));
 }
 
+// A notification is best effort: refused, it is told in the audit trail and fails nothing (OPS-2).
+static bool best_effort(const struct contract *contract)
+{
+    return str_eq(contract->policy.category, str_of(category_row(CATEGORY_NOTIFICATION)->name));
+}
+
 static bool commit_check(struct tx *tx, const struct execution *e, const struct commit *commit,
                          struct pawl_error *err)
 {
@@ -83,7 +89,8 @@ static bool commit_check(struct tx *tx, const struct execution *e, const struct 
         const char *prefix = str_cstr(tx->arena, str_format(tx->arena, "enqueue[%zu].", i));
         const struct contract *follow_up = &commit->follow_ups[i];
         int64_t org = 0;
-        contract_check(follow_up, tx->now, prefix, &problems);
+        if (!best_effort(follow_up))
+            contract_check(follow_up, tx->now, prefix, &problems);
         if (!name_find(tx, NAME_ORG, follow_up->org_id, &org, err))
             return false;
         if (org != e->org)
@@ -93,16 +100,44 @@ static bool commit_check(struct tx *tx, const struct execution *e, const struct 
     return problems_none(&problems, err);
 }
 
+static bool tell_refused(struct tx *tx, const struct execution *e, const struct contract *contract,
+                         const struct pawl_error *why, struct pawl_error *err)
+{
+    SCOPED(json) json_t *detail =
+        json_pack("{s:{s:s%,s:s,s:s}}", "follow_up_refused", "job_type", contract->job_type.s,
+                  contract->job_type.n, "code", pawl_code(why->code)->word, "message",
+                  why->message);
+    return event_append(tx, execution_subject(e), EVENT_JOB_ANNOTATED,
+                        json_text(tx->arena, detail), err);
+}
+
+static bool enqueue_one(struct tx *tx, const struct contract *contract, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    struct job job;
+    bool deduplicated = false;
+    if (best_effort(contract)) {
+        contract_check(contract, tx->now, "", &problems);
+        if (!problems_none(&problems, err))
+            return false;
+    }
+    return job_enqueue(tx, contract, &job, &deduplicated, err);
+}
+
 static bool follow_up(struct tx *tx, const struct execution *e, const struct commit *commit,
                       struct pawl_error *err)
 {
     for (size_t i = 0; i < commit->follow_up_count; i++) {
         struct contract contract = commit->follow_ups[i];
-        struct job job;
-        bool deduplicated = false;
+        struct pawl_error why = {0};
         contract.parent = e->job;
         contract.origin = S("follow_up");
-        if (!job_enqueue(tx, &contract, &job, &deduplicated, err))
+        if (enqueue_one(tx, &contract, &why))
+            continue;
+        bool refused = pawl_code(why.code)->refusal || why.code == PAWL_QUEUE_FULL;
+        if (!best_effort(&contract) || !refused)
+            return fail(err, why.code, "%s", why.message);
+        if (!tell_refused(tx, e, &contract, &why, err))
             return false;
     }
     return true;

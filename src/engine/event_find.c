@@ -83,8 +83,11 @@ bool events_of_org(struct tx *tx, const struct event_filter *filter, struct even
                    struct pawl_error *err)
 {
     struct job job;
-    struct looking l = { .filter = filter, .limit = PAGE_MAX,
-                         .found = list_of(tx->arena, sizeof(struct audit_event)) };
+    struct looking l = {
+        .filter = filter,
+        .limit = PAGE_MAX,
+        .found = list_of(tx->arena, sizeof(struct audit_event)),
+    };
     if (filter->limit > 0 && filter->limit < PAGE_MAX)
         l.limit = (size_t)filter->limit;
     SCOPED(rows) struct rows rows = {0};

@@ -1,5 +1,5 @@
-// Emptying a queue goes over three ranges of rows, each once: what is parked, what is on the shelves
-// of paused shares, and what is ready. In this order nothing it leaves behind can move up.
+// Emptying a queue goes over three ranges of rows, each once: what is parked, what is on the
+// shelves of paused shares, and what is ready. In this order nothing it leaves behind can move up.
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/job.h"
@@ -112,7 +112,7 @@ static bool begin(struct tx *tx, struct purge *purge, struct pawl_error *err)
         return false;
     purge->org = share.org;
     purge->number = share.queue;
-    return queue_tell(tx, "queue.purged", &share, S(""), err);
+    return queue_tell(tx, &share, purge->queue, EVENT_QUEUE_PURGED, err);
 }
 
 bool queue_purge(struct tx *tx, struct purge *purge, size_t limit, struct pawl_error *err)

@@ -5,13 +5,13 @@
 #include "engine/shelf.h"
 #include "store/names.h"
 
-enum { BRING_BACK = 1000 };  // jobs that come back from their shelf at once; the sweep does the rest
+enum { BRING_BACK = 1000 };  // jobs that come back from their shelf at once; the sweep does more
 
-bool queue_tell(struct tx *tx, const char *event, const struct share *share, struct str detail,
+bool queue_tell(struct tx *tx, const struct share *share, struct str queue, enum event event,
                 struct pawl_error *err)
 {
-    (void)tx, (void)event, (void)share, (void)detail, (void)err;
-    return true;
+    return event_append_for(tx, share->org, str_format(tx->arena, "queue:%.*s", STR(queue)), event,
+                            S(""), err);
 }
 
 // The number of a queue that somebody used, or that has terms.
@@ -53,7 +53,7 @@ bool queue_pause(struct tx *tx, struct str queue, struct pawl_error *err)
     bool paused = share.org ? pause_share(tx, &share, &changed, err)
                             : sql_run_counting(tx, Q_QUEUE_PAUSE, &changed, err, INT(share.queue),
                                                INT(tx->now));
-    return paused && (changed == 0 || queue_tell(tx, "queue.paused", &share, S(""), err));
+    return paused && (changed == 0 || queue_tell(tx, &share, queue, EVENT_QUEUE_PAUSED, err));
 }
 
 static bool resume_share(struct tx *tx, const struct share *share, int64_t *changed,
@@ -78,7 +78,7 @@ bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err)
     if (!resumed || changed == 0)
         return resumed;
     tx->news = true;
-    return queue_tell(tx, "queue.resumed", &share, S(""), err);
+    return queue_tell(tx, &share, queue, EVENT_QUEUE_RESUMED, err);
 }
 
 bool queue_has_room(struct tx *tx, struct str queue, struct pawl_error *err)

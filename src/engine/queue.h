@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "engine/event.h"
 #include "model/contract.h"
 #include "model/weight.h"
 #include "store/counts.h"
@@ -37,8 +38,8 @@ struct purge {
 };
 
 // A QUEUED job ends FAILED with RESOURCE_EXHAUSTED (JOB-11); one that is held or backs off cannot
-// by the table of states, and is cancelled. Looks at `limit` rows at most. A piece whose transaction
-// did not commit is tried again with the purge as it was before it.
+// by the table of states, and is cancelled. Looks at `limit` rows at most. A piece whose
+// transaction did not commit is tried again with the purge as it was before it.
 CHECKED bool queue_purge(struct tx *tx, struct purge *purge, size_t limit, struct pawl_error *err);
 
 // How many jobs a purge of the caller would end now.
@@ -52,7 +53,7 @@ struct queue_view {
     pawl_time share_paused_at;  // the caller's share
     struct str share_paused_by;
     int64_t at[PLACES];
-    pawl_time oldest_ready_at;  // since when its oldest ready job could be claimed; 0: none is known
+    pawl_time oldest_ready_at;  // since when its oldest ready job could be claimed; 0: not known
     struct queue_term term;
 };
 
@@ -77,5 +78,5 @@ CHECKED bool share_of_caller(struct tx *tx, struct str queue, struct share *shar
                              struct pawl_error *err);
 
 // Records a change to a queue.
-CHECKED bool queue_tell(struct tx *tx, const char *event, const struct share *share,
-                        struct str detail, struct pawl_error *err);
+CHECKED bool queue_tell(struct tx *tx, const struct share *share, struct str queue,
+                        enum event event, struct pawl_error *err);

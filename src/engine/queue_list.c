@@ -144,7 +144,8 @@ static int by_name(const void *left, const void *right)
     const struct queue_view *a = left, *b = right;
     size_t n = a->name.n < b->name.n ? a->name.n : b->name.n;
     int order = memcmp(a->name.s, b->name.s, n);
-    return order ? order : a->name.n < b->name.n ? -1 : a->name.n > b->name.n;
+    return order ? order : a->name.n < b->name.n ? -1
+                                                 : a->name.n > b->name.n;
 }
 
 bool queues_list(struct tx *tx, struct queue_view **queues, size_t *count, struct pawl_error *err)
@@ -169,7 +170,8 @@ static json_t *places_json(const struct queue_view *queue)
 {
     struct json_field fields[PLACES];
     for (size_t i = 0; i < PLACES; i++)
-        fields[i] = (struct json_field){ queue_place_name((enum queue_place)i), json_integer(queue->at[i]) };
+        fields[i] = (struct json_field){ queue_place_name((enum queue_place)i),
+                                         json_integer(queue->at[i]) };
     return json_object_of(fields, PLACES);
 }
 

@@ -2,9 +2,9 @@
 //
 //     pawl_live_3kTbX9QmZa_<43 letters and digits>_0aB3xY
 //
-// The mark lets scanners find keys that leaked, and the check lets them, and us, turn down what only
-// looks like one without asking anybody. The id finds the key's row; of the secret only a hash is
-// stored. It has 256 random bits, so the hash need not be a slow one.
+// The mark lets scanners find keys that leaked, and the check lets them, and us, turn down what
+// only looks like one without asking anybody. The id finds the key's row; of the secret only a hash
+// is stored. It has 256 random bits, so the hash need not be a slow one.
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum api_key_sizes {
     KEY_CHECK_BYTES = 6,
     KEY_DICE_BYTES = 40,  // random bytes that a key is made from
     KEY_TEXT_BYTES_MAX = 5 + KEY_ENV_BYTES_MAX + 1 + KEY_ID_BYTES + 1 + KEY_SECRET_BYTES + 1
-        + KEY_CHECK_BYTES,
+                       + KEY_CHECK_BYTES,
 };
 
 // Parts of a text that was parsed: they point into it.

@@ -50,14 +50,11 @@ static json_t *essence(struct arena *arena, const struct recipe *recipe, const j
 struct str recipe_key(struct arena *arena, const struct recipe *recipe,
                       const struct contract *contract, const json_t *payload, pawl_time now)
 {
+    struct str type = contract->job_type, org = contract->org_id, project = contract->project_id;
+    if (recipe->kind == RECIPE_CONTENT)
+        return idempotency_key(arena, type, org, project, payload);
     pawl_time start = bucket(recipe, contract->scheduled_for, now);
-    const json_t *value = payload;
-    SCOPED(json) json_t *own = NULL;
-    if (recipe->kind != RECIPE_CONTENT)
-        value = own = essence(arena, recipe, payload, start);
+    SCOPED(json) json_t *value = essence(arena, recipe, payload, start);
     arena->failed |= value == NULL;
-    if (!value)
-        return S("");
-    return idempotency_key(arena, contract->job_type, contract->org_id, contract->project_id,
-                           value);
+    return value ? idempotency_key(arena, type, org, project, value) : S("");
 }

@@ -12,6 +12,6 @@ struct bucket {
     int64_t full_at_ns;  // 0: full
 };
 
-// Takes one of `per_second` tokens at this time of a clock that never goes back. When there is none,
-// `wait_us` says how long until there is. A rate of 0 is no limit.
+// Takes one of `per_second` tokens at this time of a clock that never goes back. When there is
+// none, `wait_us` says how long until there is. A rate of 0 is no limit.
 bool bucket_take(struct bucket *bucket, int64_t per_second, int64_t now_us, int64_t *wait_us);

@@ -1,7 +1,10 @@
 // Each check refuses with its own status and code, and says what to do.
 #include "server/admit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/text_rule.h"
 #include "server/http.h"
@@ -9,7 +12,7 @@
 #include "server/route.h"
 #include "server/server.h"
 
-enum { REQUEST_ID_BYTES_MAX = 128 };
+enum { REQUEST_ID_BYTES_MAX = 128, HEADERS_MAX = 100 };
 
 static bool refuse(struct exchange *x, int status, const char *code, const char *message)
 {
@@ -21,13 +24,26 @@ static bool refuse(struct exchange *x, int status, const char *code, const char 
 // ----- the request itself
 
 // Two lengths, or a length and chunks, are how one request is smuggled inside another.
+static bool has_one_length(const struct headers *h)
+{
+    if (h->transfer_encodings == 0)
+        return h->content_lengths == 0 || (h->content_lengths == 1 && h->content_length >= 0);
+    return h->content_lengths == 0 && h->transfer_encodings == 1 && !h->old
+        && h->transfer_encoding.n == strlen("chunked")
+        && strncasecmp(h->transfer_encoding.s, "chunked", h->transfer_encoding.n) == 0;
+}
+
 static bool sound(struct exchange *x, const struct headers *h)
 {
-    if (h->content_lengths > 1 || (h->content_lengths && h->transfer_encodings)
-        || h->transfer_encodings > 1 || (h->content_lengths && h->content_length < 0))
+    if (!has_one_length(h))
         return refuse(x, 400, "bad_request", "the length of the body is said twice or not at all: "
                                              "send one Content-Length, or chunks");
-    if (h->hosts > 1 || h->foul)
+    if (h->target_foul)
+        return refuse(x, 400, "bad_request", "the path is not one: percent-codes must be whole, "
+                                             "and neither NUL nor, before the query, a slash");
+    if (h->count > HEADERS_MAX)
+        return refuse(x, 431, "headers", "there are too many headers");
+    if (h->hosts > 1 || (h->hosts == 0 && !h->old) || h->foul)
         return refuse(x, 400, "bad_request", "a header that must be there once, in plain "
                                              "characters, is not");
     if (h->authorizations > 1)
@@ -113,6 +129,38 @@ static bool look_up(struct exchange *x, struct str authorization, struct pawl_er
     return known;
 }
 
+// Once a minute and key its use is noted, behind whatever the request itself does.
+struct noting {
+    struct operation operation;
+    struct arena arena;
+    char key_id[KEY_ID_BYTES + 1];
+};
+
+static bool note_write(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    return key_used(tx, str_of(((struct noting *)self)->key_id), err);
+}
+
+static void note_answered(struct operation *self)
+{
+    arena_end(&((struct noting *)self)->arena);
+    free(self);
+}
+
+static void note_use(struct exchange *x)
+{
+    struct pawl_error err = {0};
+    struct noting *n = x->identity.note_use ? calloc(1, sizeof *n) : NULL;
+    if (!n)
+        return;
+    snprintf(n->key_id, sizeof n->key_id, "%.*s", STR(x->identity.key_id));
+    n->operation = (struct operation){ .run = note_write,
+                                       .answered = note_answered,
+                                       .arena = &n->arena };
+    if (!pipeline_submit(x->server->pawl->pipeline, &n->operation, &err))
+        note_answered(&n->operation);
+}
+
 static bool identified(struct exchange *x, const struct headers *h)
 {
     struct pawl_error err = {0};
@@ -125,6 +173,7 @@ static bool identified(struct exchange *x, const struct headers *h)
     struct caller caller = identity_caller(&x->identity, x->caller.request_id,
                                            x->caller.correlation_id);
     x->caller = caller;
+    note_use(x);
     return x->identity.key_id.n > 0 || may_be_open(x, h);
 }
 
@@ -186,6 +235,9 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
         return body.n == 0 || refuse(x, 400, "bad_request", "this takes no body");
     if (body.n == 0 && route->body_optional)
         return true;
+    if (h->content_encoding.n && strcasecmp(h->content_encoding.s, "identity") != 0)
+        return refuse(x, 415, "encoded", "the body must be sent as it is, without a "
+                                         "Content-Encoding");
     if (!is_json(h->content_type))
         return refuse(x, 415, "not_json", "the body must be sent as Content-Type: "
                                           "application/json");

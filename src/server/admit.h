@@ -9,10 +9,13 @@
 // What the headers say. Texts live in the exchange.
 struct headers {
     struct str host, origin, fetch_site, authorization, content_type, request_id, traceparent;
-    struct str length, encoding, last_event_id;
+    struct str length, transfer_encoding, content_encoding, last_event_id;
     int hosts, authorizations, content_lengths, transfer_encodings;
+    size_t count;            // of all of them
     int64_t content_length;  // -1: not given, or not a number
     bool has_body;
+    bool old;                // HTTP/1.0: it needs no Host and knows no chunks
+    bool target_foul;        // the target of the request line: see http_header.h
     bool foul;               // something no honest client sends: see http_header.c
 };
 

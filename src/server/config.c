@@ -96,7 +96,7 @@ static void read_file(const struct reading *r, const struct config_row *row,
         return;
     const char *path = path_from(r, node->text);
     if (access(path, R_OK) != 0)
-        wrong(r, node, "%s cannot be read: %s", path, strerror(errno));
+        wrong(r, node, "%s cannot be read: %s", path, strerrordesc_np(errno));
     else
         *(struct str *)to = str_of(path);
 }
@@ -211,12 +211,13 @@ static const struct config_row rows[] = {
       "what is answered is on disk", .words = durabilities },
     { "log", &kind_section, MEMBER(config, log), NULL, "what the server says",
       .table = &log_table },
-    { "policies", &kind_policies, MEMBER(config, policies), NULL,
-      "how jobs are retried, by name", .table = &policy_table },
-    { "queues", &kind_queues, MEMBER(config, queues), NULL,
-      "weights and depths; queues need not be named here to be used", .table = &queue_table },
-    { "job_types", &kind_types, MEMBER(config, types), NULL,
-      "what the types of jobs are and how they are run", .table = &type_table },
+    { "policies", &kind_policies, .offset = offsetof(struct config, policies),
+      .meaning = "how jobs are retried, by name", .table = &policy_table },
+    { "queues", &kind_queues, .offset = offsetof(struct config, queues),
+      .meaning = "weights and depths; queues need not be named here to be used",
+      .table = &queue_table },
+    { "job_types", &kind_types, .offset = offsetof(struct config, types),
+      .meaning = "what the types of jobs are and how they are run", .table = &type_table },
     { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
     { "tracing", &kind_later, .meaning = "where traces go" },
     { "alerts", &kind_later, .meaning = "who is told what" },
@@ -322,7 +323,7 @@ static bool slurp(struct arena *arena, const char *path, struct str *text, struc
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_INVALID, "cannot read %s: %s",
-                    path, strerror(errno));
+                    path, strerrordesc_np(errno));
     if (fstat(fd, &file) == 0 && S_ISDIR(file.st_mode))
         got = -1, errno = EISDIR;
     for (; bytes && n <= YAML_BYTES_MAX && got > 0; n += got > 0 ? (size_t)got : 0)
@@ -332,7 +333,7 @@ static bool slurp(struct arena *arena, const char *path, struct str *text, struc
     if (!bytes)
         return fail(err, PAWL_NO_MEMORY, "no memory to read %s", path);
     *text = (struct str){ bytes, n };
-    return got >= 0 || fail(err, PAWL_INVALID, "cannot read %s: %s", path, strerror(why));
+    return got >= 0 || fail(err, PAWL_INVALID, "cannot read %s: %s", path, strerrordesc_np(why));
 }
 
 // Absolute, so that it stays right when somebody changes the working directory.
@@ -363,7 +364,7 @@ static bool none_wrong(const struct yaml_faults *faults, struct arena *arena,
 bool config_load(struct arena *arena, const char *path, struct config *config,
                  struct yaml_faults *faults, struct pawl_error *err)
 {
-    struct str text;
+    struct str text = S("");
     *faults = (struct yaml_faults){ .arena = arena, .path = str_dup(arena, str_of(path)) };
     *config = config_default(arena);
     if (!slurp(arena, path, &text, err))

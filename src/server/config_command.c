@@ -21,6 +21,12 @@ const char *path_from(const struct reading *r, struct str path)
     return str_format(r->arena, "%.*s/%.*s", STR(r->config->directory), STR(path)).s;
 }
 
+// NULL: there is none. Nobody here changes the environment, so it may be read by any thread.
+static const char *our_variable(const char *name)
+{
+    return getenv(name);  // NOLINT(concurrency-mt-unsafe)
+}
+
 // ----- programs
 
 static bool runnable(const char *path)
@@ -32,7 +38,7 @@ static bool runnable(const char *path)
 // As execvp looks for it. NULL: it is nowhere.
 static const char *search(const struct reading *r, struct str name)
 {
-    struct str rest = str_of(getenv("PATH")), folder;
+    struct str rest = str_of(our_variable("PATH")), folder;
     bool more = true;
     while (more) {
         more = str_cut(rest, ':', &folder, &rest);
@@ -58,7 +64,7 @@ static const char *program(const struct reading *r, const struct yaml_node *node
     if (runnable(path))
         return path;
     wrong(r, node, "%s cannot be run: %s", path,
-          access(path, F_OK) == 0 ? "it is no executable file" : strerror(errno));
+          access(path, F_OK) == 0 ? "it is no executable file" : strerrordesc_np(errno));
     return NULL;
 }
 
@@ -181,7 +187,7 @@ static bool take_file(const struct reading *r, const struct yaml_node *node, str
     if (fd >= 0)
         close(fd);
     if (!done)
-        return wrong(r, node, "%s cannot be read: %s", path, strerror(why));
+        return wrong(r, node, "%s cannot be read: %s", path, strerrordesc_np(why));
     if (n > VARIABLE_BYTES_MAX || memchr(bytes, '\0', n))
         return wrong(r, node, "%s must have at most %d bytes and no NUL among them", path,
                      VARIABLE_BYTES_MAX);
@@ -193,7 +199,7 @@ static bool take_file(const struct reading *r, const struct yaml_node *node, str
 
 static bool take_ours(const struct reading *r, const struct yaml_node *node, struct str *value)
 {
-    const char *found = getenv(str_cstr(r->arena, node->text));
+    const char *found = our_variable(str_cstr(r->arena, node->text));
     if (!found)
         return wrong(r, node, "there is no variable %.*s in the environment", STR(node->text));
     *value = str_dup(r->arena, str_of(found));

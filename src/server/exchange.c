@@ -40,6 +40,7 @@ static const struct refusal refusals[] = {
     { 421, "Not for this host", "wrong_host" },
     { 422, "Breaks the contract", "" },
     { 429, "Too many requests", "" },
+    { 431, "Too many headers", "headers_too_large" },
     { 500, "Something is wrong here", "" },
     { 503, "Not now", "draining connections" },
     { 507, "The disk is full", "" },

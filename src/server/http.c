@@ -274,37 +274,50 @@ static bool admitted(struct request *r)
 static enum MHD_Result refuse_body(struct request *r)
 {
     r->stage = REFUSED;
-    if (!r->headers.has_body)
-        return MHD_YES;
-    guard_close_after(r->link);
-    return send_answer(r);
+    if (r->headers.has_body || r->x.status == 400)  // unsound: who knows where the next begins
+        guard_close_after(r->link);
+    return r->headers.has_body ? send_answer(r) : MHD_YES;
 }
 
-// The first call for a request: its headers are there.
-static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
-                             const char *url, const char *method, void **context)
+// More than the route takes.
+static void refuse_size(struct request *r)
 {
-    struct request *r = calloc(1, sizeof *r);
+    if (r->bytes_max == 0)
+        exchange_refuse_as(&r->x, 400, "bad_request", "this takes no body");
+    else
+        exchange_refuse_as(&r->x, 413, "too_large", "the body is too large: at most %zu bytes are "
+                                                    "taken",
+                           r->bytes_max);
+}
+
+// The first call for a request: its headers are there. The parameters are dictated by the protocol
+// library.
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
+                             const char *url, const char *method, const char *version,
+                             void **context)
+{
+    struct link *link = link_of(connection);
+    struct request *r = link ? calloc(1, sizeof *r) : NULL;
     if (!r)
         return MHD_NO;
     *context = r;
     http->active++;
     r->connection = connection;
-    r->link = link_of(connection);
+    r->link = link;
     r->x.server = http->server;
     r->x.config = atomic_load(&http->server->config);
     r->x.began = world_monotonic(http->server->pawl->world);
     r->x.problems.arena = &r->x.arena;
     r->x.method = str_dup(&r->x.arena, str_of(method));
     r->x.path = str_dup(&r->x.arena, str_of(url));
+    r->headers.old = str_eq(str_of(version), S("HTTP/1.0"));
+    r->headers.target_foul = guard_is_foul(link);
     headers_read(&r->headers, connection, &r->x.arena);
     if (!admitted(r))
         return refuse_body(r);
     r->bytes_max = body_max(r);
     if (r->headers.content_length > (int64_t)r->bytes_max) {
-        exchange_refuse_as(&r->x, 413, "too_large", "the body has %lld bytes: at most %zu are "
-                                                    "taken",
-                           (long long)r->headers.content_length, r->bytes_max);
+        refuse_size(r);
         return refuse_body(r);
     }
     guard_body(r->link);
@@ -315,9 +328,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
 static enum MHD_Result add_body(struct request *r, const char *data, size_t bytes)
 {
     if (bytes > r->bytes_max - r->bytes) {
-        exchange_refuse_as(&r->x, 413, "too_large", "the body is too large: at most %zu bytes are "
-                                                    "taken",
-                           r->bytes_max);
+        refuse_size(r);
         r->stage = REFUSED;
         guard_close_after(r->link);
         return MHD_YES;
@@ -358,9 +369,8 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
                               size_t *bytes, void **context)
 {
     struct request *r = *context;
-    (void)version;
     if (!r)
-        return begin(self, connection, url, method, context);
+        return begin(self, connection, url, method, version, context);
     if (r->stage == RESUMED)
         return ways_on[r->x.route->kind](r);
     if (*bytes > 0) {
@@ -385,6 +395,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     metrics_http(x->server->metrics, x->route ? x->route->method : "other",
                  x->route ? x->route->path : "other", x->status);
     hub_leave(x);
+    guard_idle(r->link);
     free(r->body);
     exchange_end(x);
     free(r);
@@ -411,10 +422,11 @@ static void connected(void *self, struct MHD_Connection *connection, void **cont
 static void *line_read(void *self, const char *uri, struct MHD_Connection *connection)
 {
     (void)self;
-    (void)uri;
     struct link *link = link_of(connection);
-    if (link)
+    if (link) {
         guard_headers(link);
+        guard_foul(link, !target_is_plain(uri));
+    }
     return NULL;
 }
 
@@ -460,7 +472,6 @@ static bool start(struct http *http, struct pawl_error *err)
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + SURPLUS_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->connections_per_address,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_ARRAY, tls ? keys : keys + 2,
         MHD_OPTION_END);
     const char *hint = tls ? ": look at tls.certificate and tls.key" : "";
@@ -477,6 +488,7 @@ bool http_open(struct http **opened, struct server *server, struct pawl_error *e
     http->listener.fd = -1;
     struct guard_options guard = {
         .world = server->pawl->world,
+        .idle_us = config->limits.idle_us,
         .header_us = config->limits.header_us,
         .body_us = config->limits.body_us,
         .connections_max = (size_t)config->limits.connections,

@@ -11,7 +11,7 @@ struct link {
     struct guard *guard;
     int fd;
     int64_t deadline;  // monotonic; 0: none
-    bool surplus, closes;
+    bool surplus, closes, foul;
     struct link *next, **place;
 };
 
@@ -139,6 +139,14 @@ void guard_remove(struct link *link)
     free(link);
 }
 
+// The protocol library's own limit begins anew with each byte, so that a first line may take for
+// ever; this one does not. Both limits together: a request may begin at the last moment.
+void guard_idle(struct link *link)
+{
+    const struct guard_options *o = &link->guard->options;
+    set_deadline(link, o->idle_us + o->header_us);
+}
+
 void guard_headers(struct link *link)
 {
     set_deadline(link, link->guard->options.header_us);
@@ -172,4 +180,14 @@ bool guard_closes(const struct link *link)
 int guard_fd(const struct link *link)
 {
     return link->fd;
+}
+
+void guard_foul(struct link *link, bool foul)
+{
+    link->foul = foul;
+}
+
+bool guard_is_foul(const struct link *link)
+{
+    return link->foul;
 }

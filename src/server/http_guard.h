@@ -14,7 +14,7 @@ struct metrics;
 
 struct guard_options {
     const struct world *world;
-    int64_t header_us, body_us;
+    int64_t idle_us, header_us, body_us;
     size_t connections_max;
     bool plain;  // no TLS: a text can be sent past the protocol library
     struct metrics *metrics;
@@ -27,7 +27,8 @@ void guard_close(struct guard *guard);  // NULL is fine
 struct link *guard_add(struct guard *guard, int fd);  // NULL when there is no memory
 void guard_remove(struct link *link);
 
-void guard_headers(struct link *link);  // a request begins: its headers must come in time
+void guard_idle(struct link *link);     // the next request must begin in time, and ...
+void guard_headers(struct link *link);  // ... once it has, its headers must come in time
 void guard_body(struct link *link);     // ... then its body
 void guard_rest(struct link *link);     // nothing is expected from the client
 
@@ -35,3 +36,7 @@ bool guard_surplus(const struct link *link);  // one connection too many
 void guard_close_after(struct link *link);    // its next answer is its last
 bool guard_closes(const struct link *link);
 int guard_fd(const struct link *link);
+
+// Of the request that is being read: its target was refused before its headers came.
+void guard_foul(struct link *link, bool foul);
+bool guard_is_foul(const struct link *link);

@@ -1,6 +1,7 @@
 // One row per header we look at.
 #include "server/http_header.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,11 +23,12 @@ static const struct {
       offsetof(struct headers, authorizations) },
     { "Content-Length", offsetof(struct headers, length),
       offsetof(struct headers, content_lengths) },
-    { "Transfer-Encoding", offsetof(struct headers, encoding),
+    { "Transfer-Encoding", offsetof(struct headers, transfer_encoding),
       offsetof(struct headers, transfer_encodings) },
     { "Origin", offsetof(struct headers, origin), 0 },
     { "Sec-Fetch-Site", offsetof(struct headers, fetch_site), 0 },
     { "Content-Type", offsetof(struct headers, content_type), 0 },
+    { "Content-Encoding", offsetof(struct headers, content_encoding), 0 },
     { "X-Request-Id", offsetof(struct headers, request_id), 0 },
     { "traceparent", offsetof(struct headers, traceparent), 0 },
     { "Last-Event-ID", offsetof(struct headers, last_event_id), 0 },
@@ -46,6 +48,7 @@ static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *
     struct collecting *c = self;
     struct str name = { key, key_bytes }, text = { value, value ? value_bytes : 0 };
     (void)kind;
+    c->headers->count++;
     c->headers->foul |= foul(name, text);
     for (size_t i = 0; i < countof(rows); i++) {
         if (strcasecmp(rows[i].name, key) != 0)
@@ -64,7 +67,34 @@ void headers_read(struct headers *h, struct MHD_Connection *connection, struct a
     h->content_length = -1;
     if (h->content_lengths && (!str_int(h->length, &h->content_length) || h->content_length < 0))
         h->content_length = -1;
-    h->has_body = h->transfer_encodings > 0 || h->content_length > 0;
+    h->has_body = h->transfer_encodings > 0 || (h->content_lengths && h->content_length != 0);
+}
+
+// ----- the target
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+bool target_is_plain(const char *target)
+{
+    bool in_path = true;
+    for (const char *c = target; *c; c++) {
+        in_path &= *c != '?';
+        if (*c <= ' ' || *c > '~')
+            return false;
+        if (*c != '%')
+            continue;
+        int high = hex_digit(c[1]), low = high < 0 ? -1 : hex_digit(c[2]);
+        int code = 16 * high + low;
+        if (low < 0 || code == 0 || (in_path && code == '/'))
+            return false;
+        c += 2;
+    }
+    return true;
 }
 
 // ----- the query

@@ -112,8 +112,9 @@ static bool refuse(struct identities *all, const char *why, struct pawl_error *e
 
 static bool refuse_header(struct identities *all, struct str header, struct pawl_error *err)
 {
-    return refuse(all, header.n ? "the Authorization header holds no key: it is Bearer and one key"
-                                : "a key is needed: Authorization: Bearer KEY", err);
+    if (header.n == 0)
+        return refuse(all, "a key is needed: Authorization: Bearer KEY", err);
+    return refuse(all, "the Authorization header holds no key: it is Bearer and one key", err);
 }
 
 // ----- the table, under the lock
@@ -278,11 +279,11 @@ static bool store_open(struct identities *all, struct tx *tx, uint64_t ticket, b
     return true;
 }
 
-// Why a key is no good; NULL: it is. The secret is compared first, with a stranger's hash when there
-// is no such key: nobody learns anything about a key whose secret they do not know.
+// Why a key is no good; NULL: it is. The secret is compared first, with a stranger's hash when
+// there is no such key: nobody learns anything about a key whose secret they do not know.
 static const char *verdict_of(const struct key *key, bool found, struct str secret, pawl_time now)
 {
-    static const char stranger[HASH_DIGITS] = { 0 };
+    static const char stranger[HASH_DIGITS] = {0};
     char hash[HASH_DIGITS + 1];
     bool usable = found && key->hash.n == HASH_DIGITS;
     hash_secret(secret, hash);

@@ -3,7 +3,7 @@
 // What was verified is remembered for a few seconds, so that a request needs no query of its own:
 //
 //     switch (identity_look(identities, arena, header, &who, &err)) ...
-//     IDENTITY_UNKNOWN: begin a transaction, then identity_find(identities, &tx, header, &who, &err)
+//     IDENTITY_UNKNOWN: begin a transaction, identity_find(identities, &tx, header, &who, &err)
 //
 // Whatever is wrong with a key, the answer is 401 and never quotes it. An unknown id and a wrong
 // secret get the same answer after the same work. Used by all threads of the server.
@@ -60,8 +60,8 @@ enum identity_answer identity_look(struct identities *identities, struct arena *
 CHECKED bool identity_find(struct identities *identities, struct tx *tx, struct str header,
                            struct identity *identity, struct pawl_error *err);
 
-// A key was made or revoked, or an org disabled, and it is on disk: what is known may be wrong. What
-// was asked before this is not remembered, however late it is answered.
+// A key was made or revoked, or an org disabled, and it is on disk: what is known may be wrong.
+// What was asked before this is not remembered, however late it is answered.
 void identities_forget(struct identities *identities);
 
 struct identity_figures {

@@ -107,22 +107,42 @@ static const struct field commit_fields[] = {
     FIELD(struct call, done, FIELD_FLAG, .summary = "DONE in the same step"),
 };
 
+// A notification that breaks the contract is told in the audit trail instead (OPS-2).
+static struct str refused_follow_up(struct exchange *x, const struct contract *contract,
+                                    size_t problems_before)
+{
+    const struct problem *first = &x->problems.list[problems_before];
+    SCOPED(json) json_t *detail =
+        json_pack("{s:{s:s%,s:s,s:s%}}", "follow_up_refused", "job_type", contract->job_type.s,
+                  contract->job_type.n, "code", "contract", "message", first->message.s,
+                  first->message.n);
+    x->problems.count = problems_before;
+    return json_text(&x->arena, detail);
+}
+
 static void check_follow_ups(struct exchange *x, struct call *c, const char *prefix)
 {
     pawl_time now = world_wall(x->server->pawl->world);
     struct contract_rules rules = config_rules(x->config, &x->caller, now, false);
-    c->follow_up_count = json_array_size(c->enqueue);
-    c->follow_ups = arena_new(&x->arena, struct contract, c->follow_up_count + 1);
-    for (size_t i = 0; c->follow_ups && i < c->follow_up_count; i++)
-        (void)!contract_read(json_array_get(c->enqueue, i), &rules,
-                             str_format(&x->arena, "%senqueue[%zu].", prefix, i).s,
-                             &c->follow_ups[i], &x->problems);
+    size_t given = json_array_size(c->enqueue);
+    c->follow_ups = arena_new(&x->arena, struct contract, given + 1);
+    c->annotation_texts = arena_new(&x->arena, struct str,
+                                    given + json_array_size(c->annotations) + 2);
+    for (size_t i = 0; c->follow_ups && c->annotation_texts && i < given; i++) {
+        struct contract *contract = &c->follow_ups[c->follow_up_count];
+        size_t before = x->problems.count;
+        if (contract_read(json_array_get(c->enqueue, i), &rules,
+                          str_format(&x->arena, "%senqueue[%zu].", prefix, i).s, contract,
+                          &x->problems))
+            c->follow_up_count++;
+        else if (str_eq(contract->policy.category, S("notification")) && !x->problems.more)
+            c->annotation_texts[c->annotation_count++] = refused_follow_up(x, contract, before);
+    }
 }
 
 static void take_annotations(struct exchange *x, struct call *c)
 {
     size_t given = json_array_size(c->annotations);
-    c->annotation_texts = arena_new(&x->arena, struct str, given + 1);
     for (size_t i = 0; c->annotation_texts && i < given; i++)
         c->annotation_texts[c->annotation_count++] = json_text(&x->arena,
                                                                json_array_get(c->annotations, i));
@@ -306,14 +326,13 @@ static void read_call(struct exchange *x, const json_t *object, const char *pref
     SCOPED(json) json_t *rest = json_copy(json_iterable(object));
     json_object_del(rest, "op");
     json_object_del(rest, "exec_id");
-    if (!fields_read(&fields, first, prefix, &head, &x->problems))
-        return;
+    (void)!fields_read(&fields, first, prefix, &head, &x->problems);  // go on: name every problem
     call->id = head.exec_id;
     call->verb = verb_of(head.op);
-    if (!call->verb)
+    if (!call->verb && head.op.n)
         problem_add(&x->problems, str_format(&x->arena, "%sop", prefix).s,
                     "must be one of start heartbeat commit done fail release");
-    else if (fields_read(&call->verb->fields, rest, prefix, call, &x->problems)
+    else if (call->verb && fields_read(&call->verb->fields, rest, prefix, call, &x->problems)
              && call->verb->check)
         (void)!call->verb->check(x, call, prefix);
 }

@@ -83,12 +83,94 @@ static bool lease_answer(struct exchange *x, struct pawl_error *err)
     return exchange_answer(x, 200, json_pack("{s:o}", "executions", executions), err);
 }
 
+// ----- an answer nobody heard
+
+// What was leased for a client that left before its answer was sent is given back, as its worker
+// would: else the jobs would wait for the leases to run out, and lose an attempt.
+struct giving_back {
+    struct operation operation;
+    struct arena arena;
+    struct caller caller;
+    struct str worker_id;
+    struct giving_back_one {
+        struct id execution;
+        int64_t attempt;
+    } * all;
+    size_t count;
+};
+
+static bool give_back_write(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct giving_back *g = (struct giving_back *)self;
+    for (size_t i = 0; i < g->count; i++) {
+        struct lease lease = { .execution = g->all[i].execution,
+                               .attempt = g->all[i].attempt,
+                               .worker = { .worker_id = g->worker_id } };
+        struct execution execution;
+        struct pawl_error why = {0};
+        if (!execution_release(tx, &lease, &execution, &why) && !pawl_code(why.code)->refusal)
+            return fail(err, why.code, "%s", why.message);
+    }
+    return true;
+}
+
+static void give_back_answered(struct operation *self)
+{
+    struct giving_back *g = (struct giving_back *)self;
+    struct arena arena = g->arena;  // it is in it
+    arena_end(&arena);
+}
+
+static struct giving_back *giving_back_of(const struct exchange *x, const struct leasing *l)
+{
+    struct arena arena = {0};
+    struct giving_back *g = arena_new(&arena, struct giving_back, 1);
+    struct giving_back_one *all = arena_new(&arena, struct giving_back_one, l->count);
+    for (size_t i = 0; all && i < l->count; i++)
+        all[i] = (struct giving_back_one){ l->claimed[i].execution.id,
+                                           l->claimed[i].execution.attempt };
+    if (!g || !all) {
+        arena_end(&arena);
+        return NULL;
+    }
+    g->worker_id = str_dup(&arena, l->worker_id);
+    g->caller = (struct caller){
+        .org_id = str_dup(&arena, x->caller.org_id),
+        .actor_type = x->caller.actor_type,
+        .actor_id = str_dup(&arena, x->caller.actor_id),
+        .request_id = str_dup(&arena, x->caller.request_id),
+        .correlation_id = str_dup(&arena, x->caller.correlation_id),
+    };
+    g->all = all;
+    g->count = l->count;
+    g->arena = arena;
+    return g;
+}
+
+static void lease_ended(struct exchange *x, bool sent)
+{
+    const struct leasing *l = x->data;
+    struct pawl_error err = {0};
+    if (sent || !l || l->count == 0 || x->status != 200)
+        return;
+    struct giving_back *g = giving_back_of(x, l);
+    if (!g)
+        return;
+    g->operation = (struct operation){ .run = give_back_write,
+                                       .answered = give_back_answered,
+                                       .arena = &g->arena,
+                                       .caller = &g->caller };
+    if (!pipeline_submit(x->server->pawl->pipeline, &g->operation, &err))
+        give_back_answered(&g->operation);
+}
+
 static const struct route rows[] = {
     {
         .method = "POST", .path = "/v1/leases", .permission = MAY_LEASE, .kind = ROUTE_WRITE,
         .summary = "Leases jobs to a worker; waits up to wait_ms when there are none.",
         .data_bytes = sizeof(struct leasing), .body = FIELDS(lease_body), .body_size = BODY_SMALL,
         .prepare = lease_prepare, .act = lease_act, .answer = lease_answer,
+        .ended = lease_ended,
         .schema = "Leases", .statuses = { 200, 422 },
     },
 };

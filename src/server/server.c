@@ -168,6 +168,8 @@ bool server_open(struct server **opened, const struct server_options *options,
         server_close(s, 0);
         return false;
     }
+    server_record(s, "instance", EVENT_INSTANCE_STARTED, S(""));
+    s->recorded = true;
     *opened = s;
     return true;
 }
@@ -188,6 +190,8 @@ void server_close(struct server *s, int64_t wait_us)
     if (s->pawl)
         pawl_stop(s->pawl, wait_us);
     http_close(s->http);
+    if (s->recorded)
+        server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
     pawl_close(s->pawl);
     hub_close(s->hub);
     for (size_t i = 0; i < s->reader_count; i++)

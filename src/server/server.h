@@ -38,6 +38,7 @@ struct server {
     struct hub *hub;
     struct http *http;            // NULL: it does not listen
     pawl_time started_at;
+    bool recorded;                // that it started: so its end is too
     _Atomic bool draining;        // /readyz says no, and new requests are refused
 
     pthread_mutex_t reading;      // guards the idle readers

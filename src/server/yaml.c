@@ -210,7 +210,7 @@ static void refuse_twice(struct parser *p, const struct yaml_path *path,
     }
     for (const struct yaml_node *node = map->first; node; node = node->next)
         nodes[count++] = node;
-    qsort(nodes, count, sizeof(nodes[0]), by_key);
+    qsort(nodes, count, sizeof(const void *), by_key);
     for (size_t i = 1; i < count; i++) {
         struct yaml_path at = { path, nodes[i]->key, 0 };
         struct yaml_place place = { nodes[i]->key_line, nodes[i]->key_column, &at };

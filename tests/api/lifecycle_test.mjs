@@ -1,0 +1,189 @@
+// The life of a server: start, drain, reload, split, death.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { freePort, pawl, run, scratch, start } from './server.mjs';
+
+const job = (n, more = {}) => ({ job_type: 'life.test', payload: { n },
+                                 idempotency_key: `life-${n}`, ...more });
+
+function config(directory, script = 'cat') {
+  const program = join(directory, 'work');
+  writeFileSync(program, `#!/bin/sh\n${script}\n`);
+  chmodSync(program, 0o755);
+  return `job_types:\n  life.test:\n    run: ["${program}"]\n    grace: 1s\n`;
+}
+
+test('OPS_9_an_answer_is_on_disk_also_when_the_server_dies_at_once', async () => {
+  const directory = scratch();
+  let server = await start({ directory });
+  const { status, body } = await server.post('/v1/jobs', job(1));
+  assert.equal(status, 201);
+  await server.kill();
+  server = await start({ directory });
+  const again = await server.get(`/v1/jobs/${body.job_id}`);
+  assert.equal(again.body.state, 'QUEUED');
+  const repeated = await server.post('/v1/jobs', job(1));
+  assert.equal(repeated.status, 200);
+  assert.equal(repeated.body.deduplicated, true);
+  assert.equal(repeated.body.job_id, body.job_id);
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_1_a_command_of_the_configuration_runs_and_its_result_is_kept', async () => {
+  const directory = scratch();
+  const server = await start({ directory, config: config(directory) });
+  const { body } = await server.post('/v1/jobs', job(7));
+  const done = await server.get(`/v1/jobs/${body.job_id}?wait_ms=20000`);
+  assert.equal(done.body.state, 'SUCCEEDED');
+  assert.deepEqual(done.body.result, { n: 7 });
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('RUN_1_a_graceful_stop_lets_what_runs_end_and_burns_no_attempt', async () => {
+  const directory = scratch();
+  const slow = 'touch begun; read -r line; sleep 1; echo "$line"';
+  let server = await start({ directory, config: config(directory, slow) });
+  const { body } = await server.post('/v1/jobs', job(1));
+  while (!readdirSync(directory).includes('begun'))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  await server.stop();
+  assert.match(run(directory, 'show', body.job_id, '--json'), /"state":"SUCCEEDED"/);
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_9_while_it_drains_it_is_not_ready_and_waiting_workers_are_answered', async () => {
+  const server = await start();
+  const poll = server.post('/v1/leases', { worker_id: 'w', queues: ['q:default'],
+                                           wait_ms: 30000 });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const stopped = server.stop();
+  const { status, body } = await poll;
+  assert.equal(status, 200);
+  assert.deepEqual(body, { executions: [] });
+  await stopped;
+});
+
+test('SLOT_1_the_api_never_runs_a_job_and_a_worker_on_the_same_store_does', async () => {
+  const directory = scratch();
+  const text = config(directory);
+  const api = await start({ directory, config: text, words: ['--only', 'api'] });
+  const { body } = await api.post('/v1/jobs', job(3));
+  const waited = await api.get(`/v1/jobs/${body.job_id}?wait_ms=1500`);
+  assert.equal(waited.body.state, 'QUEUED');
+  const worker = spawn(pawl, ['serve', '--only', 'worker', '--config', join(directory, 'pawl.yaml'),
+                              '--store', `sqlite:${directory}/pawl.db`], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => worker.on('close', resolve));
+  const done = await api.get(`/v1/jobs/${body.job_id}?wait_ms=20000`);
+  assert.equal(done.body.state, 'SUCCEEDED');
+  const executions = await api.get(`/v1/jobs/${body.job_id}/executions`);
+  assert.equal(executions.body.items.length, 1);
+  worker.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  await api.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('SLOT_1_an_exclusive_worker_refuses_a_second_one', async () => {
+  const directory = scratch();
+  const words = ['serve', '--only', 'worker', '--exclusive', '--store',
+                 `sqlite:${directory}/pawl.db`];
+  const first = spawn(pawl, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = new Promise((resolve) => first.on('close', resolve));
+  await new Promise((resolve) => first.stdout.once('data', resolve));
+  assert.throws(() => execFileSync(pawl, words, { stdio: 'pipe' }), (error) => error.status === 4);
+  first.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  rmSync(directory, { recursive: true });
+});
+
+test('RUN_5_a_second_server_of_the_same_name_is_refused', async () => {
+  const directory = scratch();
+  const text = 'instance: only-one\n';
+  const server = await start({ directory, config: text });
+  const words = ['serve', '--config', join(directory, 'pawl.yaml'), '--listen',
+                 `127.0.0.1:${await freePort()}`, '--store', `sqlite:${directory}/pawl.db`];
+  assert.throws(() => execFileSync(pawl, words, { stdio: 'pipe', timeout: 20000 }),
+                (error) => error.status === 4 && /only-one/.test(String(error.stderr)));
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+async function until(what) {
+  for (let i = 0; i < 500; i++) {
+    if (await what()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail(`never: ${what}`);
+}
+
+test('OPS_19_a_reload_takes_a_good_file_and_refuses_a_bad_one_and_both_are_on_record', async () => {
+  const directory = scratch();
+  const file = join(directory, 'pawl.yaml');
+  const server = await start({ directory, config: 'job_types: {a: {category: default}}\n' });
+  const late = { ...job(1), job_type: 'a', scheduled_for: '2030-01-01T00:00:00Z' };
+  assert.equal((await server.post('/v1/jobs', late)).status, 422);
+
+  writeFileSync(file, 'job_types: {a: {category: default, allow_delay: true}}\n');
+  server.child.kill('SIGHUP');
+  await until(() => server.log.includes('CONFIG_LOADED'));
+  assert.equal((await server.post('/v1/jobs', late)).status, 201);
+
+  writeFileSync(file, 'job_types: {a: {category: nonsense}}\nfoo: 1\n');
+  server.child.kill('SIGHUP');
+  await until(() => server.log.includes('CONFIG_REFUSED'));
+  assert.match(server.log, /pawl\.yaml:2:1/);
+  assert.equal((await server.post('/v1/jobs', { ...late, idempotency_key: 'x' })).status, 201);
+
+  writeFileSync(file, 'listen: 127.0.0.1:1\njob_types: {a: {category: default}}\n');
+  server.child.kill('SIGHUP');
+  await server.stop();
+  const trail = readFileSync(join(directory, 'pawl.db')).length > 0
+    && execFileSync('sqlite3', [join(directory, 'pawl.db'),
+      'SELECT n.name FROM audit_events a JOIN audit_event_names n USING (event) ORDER BY a.id'],
+                    { encoding: 'utf8' });
+  for (const event of ['instance.started', 'config.loaded', 'config.refused', 'instance.stopped'])
+    assert.ok(trail.includes(event), `${event} in ${trail}`);
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_10_without_a_key_it_refuses_to_listen_to_other_machines', async () => {
+  const directory = scratch();
+  const words = ['serve', '--listen', `0.0.0.0:${await freePort()}`, '--store',
+                 `sqlite:${directory}/pawl.db`];
+  assert.throws(() => execFileSync(pawl, words, { stdio: 'pipe', timeout: 20000 }),
+                (error) => error.status === 5 && /pawl key create/.test(String(error.stderr)));
+  rmSync(directory, { recursive: true });
+});
+
+test('RUN_1_the_service_manager_is_told_when_it_is_ready_and_when_it_stops', async () => {
+  const directory = scratch();
+  const path = join(directory, 'notify');
+  // Node has no unix datagram sockets: python3 listens.
+  const listener = spawn('python3', ['-c', `
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(${JSON.stringify(path)})
+print('listening', flush=True)
+while True:
+    text = s.recv(100).decode()
+    print(text, flush=True)
+    if text == 'STOPPING=1': break
+`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let heard = '';
+  listener.stdout.on('data', (text) => { heard += text; });
+  const over = new Promise((resolve) => listener.on('close', resolve));
+  await until(() => heard.includes('listening'));
+  process.env.NOTIFY_SOCKET = path;
+  const server = await start({ directory });
+  delete process.env.NOTIFY_SOCKET;
+  await until(() => heard.includes('READY=1'));
+  await server.stop();
+  await over;
+  assert.match(heard, /READY=1[^]*STOPPING=1/);
+  rmSync(directory, { recursive: true });
+});

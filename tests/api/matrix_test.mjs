@@ -1,0 +1,365 @@
+// Who may do what: every route with every kind of key, from one table of roles; and every way to
+// ask for what is another tenant's or another project's, which must look as if it did not exist.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { makeKey, run, scratch, start } from './server.mjs';
+
+// ----- the tables
+
+const may = {
+  producer: ['enqueue', 'read', 'cancel', 'retry'],
+  worker: ['lease', 'read'],
+  viewer: ['read'],
+  operator: ['read', 'cancel', 'retry', 'change', 'queues'],
+  admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'lease', 'keys'],
+};
+
+// Method, path, what it needs, and a request that would do. {job} and {exec} stand for ids that a
+// tenant or project has and another must not find.
+const who = { worker_id: 'worker-a', attempt: 1 };
+const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, queue: 'qa' });
+const routes = [
+  ['GET', '/healthz', 'open'],
+  ['GET', '/readyz', 'open'],
+  ['GET', '/openapi.json', 'open'],
+  ['GET', '/metrics', 'open'],  // on loopback
+  ['POST', '/v1/jobs', 'enqueue', () => job('again')],
+  ['GET', '/v1/jobs', 'read'],
+  ['GET', '/v1/jobs/{job}', 'read'],
+  ['GET', '/v1/jobs/{job}/executions', 'read'],
+  ['GET', '/v1/jobs/{job}/audit', 'read'],
+  ['GET', '/v1/jobs/{job}/steps', 'read'],
+  ['GET', '/v1/jobs/{job}/logs', 'read'],
+  ['POST', '/v1/jobs/{job}/submit', 'enqueue', () => ({})],
+  ['POST', '/v1/jobs/{job}/retry', 'retry', () => ({})],
+  ['PATCH', '/v1/jobs/{job}', 'change', () => ({ priority: 3 })],
+  ['POST', '/v1/jobs/{job}/cancel', 'cancel', () => ({})],
+  ['POST', '/v1/jobs/cancel', 'cancel', () => ({ queue: 'qa', dry_run: true })],
+  ['POST', '/v1/jobs/retry', 'retry', () => ({ queue: 'qa', dry_run: true })],
+  ['POST', '/v1/leases', 'lease', () => ({ worker_id: 'worker-a', queues: ['nowhere'] })],
+  ['POST', '/v1/executions/{exec}/start', 'lease', () => who],
+  ['POST', '/v1/executions/{exec}/heartbeat', 'lease', () => who],
+  ['GET', '/v1/executions/{exec}/steps/s', 'lease', undefined, '?worker_id=worker-a&attempt=1'],
+  ['PUT', '/v1/executions/{exec}/steps/s', 'lease', () => ({ ...who, result: 1 })],
+  ['POST', '/v1/executions/{exec}/commit', 'lease', () => who],
+  ['POST', '/v1/executions/{exec}/done', 'lease', () => who],
+  ['POST', '/v1/executions/{exec}/fail', 'lease',
+   () => ({ ...who, error: { class: 'transient', message: 'm' } })],
+  ['POST', '/v1/executions/{exec}/release', 'lease', () => who],
+  ['POST', '/v1/executions/batch', 'lease',
+   (at) => ({ operations: [{ op: 'heartbeat', exec_id: at.exec, ...who }] })],
+  ['GET', '/v1/queues', 'read'],
+  ['POST', '/v1/queues/qp/pause', 'queues', () => ({})],
+  ['POST', '/v1/queues/qp/resume', 'queues', () => ({})],
+  ['POST', '/v1/queues/qp/purge', 'queues', () => ({ dry_run: true })],
+  ['GET', '/v1/stats', 'read'],
+  ['GET', '/v1/workers', 'read'],
+  ['GET', '/v1/audit', 'read'],
+  ['GET', '/v1/config', 'read'],
+  ['GET', '/v1/events', 'read'],
+  ['POST', '/v1/keys', 'keys', () => ({ role: 'viewer' })],
+  ['GET', '/v1/keys', 'keys'],
+  ['DELETE', '/v1/keys/{key}', 'keys'],
+];
+
+// ----- two tenants, one of them with two projects
+
+const A = '01900000-0000-7000-8000-00000000000a';
+const B = '01900000-0000-7000-8000-00000000000b';
+const P1 = '01900000-0000-7000-8000-0000000000a1';
+const P2 = '01900000-0000-7000-8000-0000000000a2';
+const nobody = { job: '019f0000-0000-7000-8000-000000000001',
+                 exec: '019f0000-0000-7000-8000-000000000002', key: 'AAAAAAAAAA' };
+
+const directory = scratch();
+const keys = {};  // of A, by role; b: of B; p1: of A, only P1
+let server, bad;
+
+const fill = (path, at) => path.replace(/\{(\w+)\}/g, (_, name) => at[name]);
+
+async function ask([method, path, , body, query = ''], at, key, headers) {
+  const controller = new AbortController();
+  const url = server.url + fill(path, at) + query;
+  const answer = await fetch(url, {
+    method, signal: controller.signal,
+    headers: { ...(key ? { authorization: `Bearer ${key}` } : {}),
+               ...(body ? { 'content-type': 'application/json' } : {}), ...headers },
+    body: body && JSON.stringify(body(at)),
+  });
+  const stream = answer.headers.get('content-type') === 'text/event-stream';
+  const text = stream && answer.ok ? '' : await answer.text();
+  if (stream) controller.abort();
+  return { status: answer.status, headers: answer.headers, text,
+           body: /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null };
+}
+
+// A job of the project in a queue of its own, leased and started by `worker-a`.
+let queues = 0;
+async function running(project, name) {
+  const queue = `qa-${++queues}`;
+  const made = await server.post('/v1/jobs', { ...job(name), queue, project_id: project },
+                                 { key: keys.admin });
+  assert.equal(made.status, 201, made.text);
+  const leased = await server.post('/v1/leases', { worker_id: 'worker-a', queues: [queue],
+                                                   start: true, lease_ms: 3600000 },
+                                   { key: keys.admin });
+  const [execution] = leased.body.executions;
+  assert.equal(execution.job.job_id, made.body.job_id);
+  return { job: made.body.job_id, exec: execution.exec_id };
+}
+
+function oneKeyEach() {
+  for (const role of Object.keys(may)) keys[role] = makeKey(directory, role, { org: A }).key;
+  keys.b = makeKey(directory, 'admin', { org: B }).key;
+  keys.p1 = makeKey(directory, 'admin', { org: A, projects: [P1] }).key;
+  const revoked = makeKey(directory, 'admin', { org: A });
+  run(directory, 'key', 'revoke', revoked.key_id, '--org', A);
+  const expired = makeKey(directory, 'admin', { org: A, expires: '100ms' });
+  while (Date.now() <= Date.parse(expired.expires_at));
+  const other = (c) => (c === 'a' ? 'b' : 'a');
+  const [, env, id, secret, sum] = keys.admin.split('_');
+  bad = {
+    none: undefined,
+    malformed: 'x',
+    'no secret': `pawl_${env}_${id}`,
+    'wrong secret': `pawl_${env}_${id}_${other(secret[0])}${secret.slice(1)}_${sum}`,
+    'wrong checksum': `pawl_${env}_${id}_${secret}_${other(sum[0])}${sum.slice(1)}`,
+    'other id': `pawl_${env}_${other(id[0])}${id.slice(1)}_${secret}_${sum}`,
+    'too much': `${keys.admin} x`,
+    revoked: revoked.key,
+    expired: expired.key,
+  };
+}
+
+before(async () => {
+  oneKeyEach();
+  server = await start({ directory });
+});
+after(async () => {
+  await server?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+// ----- roles
+
+test('the table of routes is the server\'s', async () => {
+  const shape = (path) => path.replace(/\{\w+\}/g, '{}').replace('/qp/', '/{}/')
+                              .replace('/steps/s', '/steps/{}');
+  const like = (path) => new RegExp(`^${shape(path).replaceAll('{}', '[^/]+')}$`);
+  const known = (method, path) => assert.ok(
+    routes.some(([m, p]) => m === method && like(p).test(shape(path).replaceAll('{}', 'x'))),
+    `${method} ${path} is not in the table`);
+  for (const path of new Set(routes.map(([, path]) => path))) {
+    const { status, headers } = await ask(['OPTIONS', path], nobody, keys.admin);
+    assert.equal(status, 405, path);
+    for (const method of headers.get('allow').split(', ')) known(method, path);
+  }
+  const { paths } = (await server.get('/openapi.json')).body;
+  for (const [path, methods] of Object.entries(paths ?? {}))
+    for (const method of Object.keys(methods).filter((word) => word !== 'parameters'))
+      known(method.toUpperCase(), path);
+});
+
+test('every route with every bad key is 401, and says no more than that', async () => {
+  for (const route of routes.filter(([, , needs]) => needs !== 'open'))
+    for (const [name, key] of Object.entries(bad)) {
+      const answer = await ask(route, nobody, key);
+      assert.equal(answer.status, 401, `${route[0]} ${route[1]} with ${name}: ${answer.text}`);
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+      if (key?.length > 20) assert.ok(!answer.text.includes(key.slice(10)), 'the key is in the answer');
+    }
+});
+
+test('a wrong secret and an unknown key get the same answer', async () => {
+  const [one, two, three] = await Promise.all(['wrong secret', 'other id', 'revoked'].map(
+    (name) => ask(['GET', '/v1/jobs'], nobody, bad[name])));
+  const seen = ({ body }) => ({ ...body, request_id: null });
+  assert.deepEqual(seen(one), seen(three));
+  assert.equal(one.status, two.status);
+});
+
+test('every route with every role is allowed or 403 as the table says', async () => {
+  for (const route of routes) {
+    const [method, path, needs] = route;
+    for (const role of Object.keys(may)) {
+      const at = { ...await running(P1, `${role} ${method} ${path}`),
+                   key: makeKey(directory, 'viewer', { org: A }).key_id };
+      const { status, text } = await ask(route, at, keys[role]);
+      const what = `${role} ${method} ${path}: ${status} ${text}`;
+      if (needs === 'open' || may[role].includes(needs))
+        assert.ok(status < 300 || status === 409, what);
+      else
+        assert.equal(status, 403, what);
+    }
+  }
+});
+
+test('open routes take any key, even a bad one', async () => {
+  for (const route of routes.filter(([, , needs]) => needs === 'open'))
+    for (const key of Object.values(bad)) assert.equal((await ask(route, nobody, key)).status, 200);
+});
+
+// ----- what is another's does not exist
+
+// An answer without what differs between any two requests, and with the ids as names.
+function seen({ status, headers, text }, at) {
+  let told = text.replace(/"request_id":"[^"]*"/g, '');
+  for (const [name, id] of Object.entries(at)) told = told.replaceAll(id, `{${name}}`);
+  const kept = ['content-type', 'location', 'etag', 'allow', 'retry-after', 'www-authenticate'];
+  return { status, told, headers: kept.map((name) => headers.get(name)) };
+}
+
+async function looksUnknown(at, key) {
+  for (const route of routes.filter(([, path, , body]) => /\{/.test(path) || body?.length)) {
+    const [method, path] = route;
+    const theirs = seen(await ask(route, at, key), at);
+    const unknown = seen(await ask(route, nobody, key), nobody);
+    assert.deepEqual(theirs, unknown, `${method} ${path}`);
+    if (/\{/.test(path)) assert.equal(theirs.status, 404, `${method} ${path}`);
+  }
+}
+
+test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
+  const at = { ...await running(P1, 'of a'), key: makeKey(directory, 'viewer', { org: A }).key_id };
+  await looksUnknown(at, keys.b);
+  const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
+  assert.equal(mine.body.state, 'RUNNING');
+});
+
+test('another project\'s ids answer as unknown ones do, on every route', async () => {
+  const at = { ...await running(P2, 'of p2'),
+               key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
+  await looksUnknown(at, keys.p1);
+  const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
+  assert.equal(mine.body.state, 'RUNNING');
+});
+
+test('waiting for another tenant\'s job does not wait', async () => {
+  const at = await running(P1, 'waited for');
+  const { status } = await ask(['GET', '/v1/jobs/{job}', , , '?wait_ms=30000'], at, keys.b);
+  assert.equal(status, 404);
+});
+
+// ----- lists, counts, cursors
+
+const lists = ['/v1/jobs', '/v1/queues', '/v1/stats', '/v1/workers', '/v1/audit', '/v1/keys'];
+
+async function listed(key, query = '') {
+  const all = {};
+  for (const path of lists)
+    all[path] = (await server.get(path + (path === '/v1/jobs' ? query : ''), { key })).body;
+  delete all['/v1/stats'].uptime_seconds;
+  for (const item of all['/v1/keys'].items) delete item.last_used_at;
+  return all;
+}
+
+test('what a tenant does changes nothing in another\'s lists and counts', async () => {
+  const before = await listed(keys.b);
+  const at = await running(P1, 'unseen');
+  await server.post(`/v1/queues/qp/pause`, {}, { key: keys.admin });
+  await server.post('/v1/keys', { role: 'viewer', name: 'unseen' }, { key: keys.admin });
+  const now = await listed(keys.b);
+  assert.deepEqual(now, before);
+  const text = JSON.stringify(now);
+  for (const mark of [A, P1, P2, at.job, at.exec, 'worker-a', 'type.a', '"qa', '"qp"', 'unseen'])
+    assert.ok(!text.includes(mark), `${mark} is in another tenant's lists`);
+  await server.post(`/v1/queues/qp/resume`, {}, { key: keys.admin });
+});
+
+test('what happens in a project changes nothing in the lists of another\'s key', async () => {
+  const before = await listed(keys.p1);
+  const at = await running(P2, 'unseen by p1');
+  const now = await listed(keys.p1);
+  assert.deepEqual(now, before);
+  for (const mark of [P2, at.job, at.exec])
+    assert.ok(!JSON.stringify(now).includes(mark), `${mark} is in another project's lists`);
+  const asked = await listed(keys.p1, `?project_id=${P2}`);
+  assert.deepEqual(asked['/v1/jobs'].items, []);
+});
+
+test('a cursor of one tenant is none of another', async () => {
+  for (let i = 0; i < 3; i++) await server.post('/v1/jobs', job(`page ${i}`), { key: keys.b });
+  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys']) {
+    const { body } = await server.get(`${path}?limit=1`, { key: keys.admin });
+    assert.ok(body.next_cursor, path);
+    const [theirs, wrong] = await Promise.all([body.next_cursor, '1-00000000'].map(
+      (cursor) => server.get(`${path}?limit=1&cursor=${cursor}`, { key: keys.b })));
+    assert.equal(theirs.status, 422);
+    assert.deepEqual({ ...theirs.body, request_id: 0 }, { ...wrong.body, request_id: 0 });
+  }
+});
+
+test('the same idempotency key in two orgs and two projects is three jobs', async () => {
+  const made = await Promise.all([[keys.admin, P1], [keys.admin, P2], [keys.b, P1]].map(
+    ([key, project_id]) => server.post('/v1/jobs', { ...job('shared'), project_id }, { key })));
+  assert.deepEqual(made.map(({ status }) => status), [201, 201, 201]);
+  assert.equal(new Set(made.map(({ body }) => body.job_id)).size, 3);
+  for (const { headers, body } of made)
+    assert.equal(headers.get('location'), `/v1/jobs/${body.job_id}`);
+});
+
+test('nobody enqueues for another tenant or project', async () => {
+  const other = await server.post('/v1/jobs', { ...job('for a'), org_id: A }, { key: keys.b });
+  assert.equal(other.status, 422);
+  assert.deepEqual(other.body.errors.map(({ field }) => field), ['org_id']);
+  const [there, nowhere] = await Promise.all([P2, '01900000-0000-7000-8000-0000000000ff'].map(
+    (project_id) => server.post('/v1/jobs', { ...job('for p2'), project_id }, { key: keys.p1 })));
+  assert.equal(there.status, 422);
+  assert.deepEqual({ ...there.body, request_id: 0 }, { ...nowhere.body, request_id: 0 });
+});
+
+test('workers get their own tenant\'s and project\'s jobs only', async () => {
+  const lease = (key) => server.post('/v1/leases', { worker_id: 'w', queues: ['qb'] }, { key });
+  const made = await server.post('/v1/jobs', { ...job('for work'), queue: 'qb', project_id: P2 },
+                                 { key: keys.admin });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual((await lease(keys.b)).body.executions, []);
+  assert.deepEqual((await lease(keys.p1)).body.executions, []);
+  assert.equal((await lease(keys.worker)).body.executions[0].job.job_id, made.body.job_id);
+});
+
+test('a tenant\'s pause and purge leave another\'s share of the queue alone', async () => {
+  const made = await server.post('/v1/jobs', { ...job('shared queue'), queue: 'qs' },
+                                 { key: keys.admin });
+  assert.equal((await server.post('/v1/queues/qs/purge', {}, { key: keys.b })).body.count, 0);
+  assert.equal((await server.post('/v1/queues/qs/pause', {}, { key: keys.b })).status, 200);
+  const leased = await server.post('/v1/leases', { worker_id: 'w', queues: ['qs'] },
+                                   { key: keys.worker });
+  assert.equal(leased.body.executions[0].job.job_id, made.body.job_id);
+});
+
+test('payloads are for those who may see them', async () => {
+  const at = await running(P1, 'payload');
+  for (const [role, sees] of [['viewer', false], ['operator', false], ['producer', true],
+                              ['worker', true], ['admin', true]])
+    assert.equal((await ask(['GET', '/v1/jobs/{job}'], at, keys[role])).body.payload !== null, sees);
+});
+
+// ----- events
+
+// The text of a stream until it holds `mark`.
+async function streamed(key, mark, act) {
+  const controller = new AbortController();
+  const answer = await fetch(`${server.url}/v1/events`, {
+    headers: { authorization: `Bearer ${key}` }, signal: controller.signal });
+  await act();
+  let text = '';
+  for await (const part of answer.body) {
+    text += Buffer.from(part).toString('utf8');
+    if (text.includes(mark)) break;
+  }
+  controller.abort();
+  return text;
+}
+
+for (const [name, key, project] of [['tenant', 'b', P1], ['project', 'p1', P2]])
+  test(`a stream of events shows nothing of another ${name}`, { timeout: 20000 }, async () => {
+    const seen_at = {};
+    const text = await streamed(keys[key], 'type.last', async () => {
+      Object.assign(seen_at, await running(project, `streamed past ${name}`));
+      await server.post('/v1/jobs', { ...job('last'), job_type: 'type.last', queue: 'ql' },
+                        { key: keys[key] });
+    });
+    for (const id of Object.values(seen_at)) assert.ok(!text.includes(id), text);
+  });

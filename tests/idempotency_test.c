@@ -1,0 +1,119 @@
+// What the record of an idempotency key tells, and that a repeat gets its job whatever happened to
+// the first request.
+#include "fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEY S("order-41")
+
+static struct contract keyed(struct box *box)
+{
+    struct contract contract = contract_for(box, "report");
+    contract.idempotency_key = KEY;
+    return contract;
+}
+
+static struct str told(struct box *box, const char *column)
+{
+    struct str sql = str_format(test_arena(), "SELECT %s FROM pawl_idempotency_keys", column);
+    return box_text(box, sql.s);
+}
+
+TEST_EACH_DB(OPS_5_a_record_tells_status_times_and_where_the_result_is)
+{
+    struct contract contract = keyed(box);
+    struct job job = must_add(box, &contract);
+    struct str id = id_text(test_arena(), job.id);
+    EXPECT_STR(told(box, "status"), "pending");
+    EXPECT_STR(told(box, "last_seen_at - first_seen_at"), "0");
+    pass(box, SECONDS(5));
+    bool deduplicated = false;
+    OK(job_enqueue(tx, &contract, &job, &deduplicated, err));
+    EXPECT_STR(told(box, "last_seen_at - first_seen_at"), "5000000");
+    struct lease lease = must_start(box, "A");
+    EXPECT_STR(told(box, "status"), "running");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    EXPECT_STR(told(box, "status"), "pending");
+    EXPECT_STR(told(box, "coalesce(error_ref, 'none')"), "none");
+    pass(box, HOURS(1));
+    must_sweep(box);
+    struct execution e;
+    lease = must_start(box, "A");
+    struct commit commit = { .result = S("{\"rows\":3}"), .done = true };
+    OK(execution_commit(tx, &lease, &commit, &e, err));
+    EXPECT_STR(told(box, "status"), "succeeded");
+    EXPECT(str_eq(told(box, "result_ref"), id));
+    EXPECT(str_eq(told(box, "job_id"), id));
+}
+
+TEST_EACH_DB(OPS_5_a_record_of_what_failed_names_the_execution_and_dead_letters)
+{
+    struct contract contract = keyed(box);
+    must_add(box, &contract);
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_VALIDATION);
+    EXPECT_STR(told(box, "status"), "dead");
+    EXPECT(str_eq(told(box, "error_ref"), id_text(test_arena(), lease.execution)));
+    EXPECT_STR(told(box, "coalesce(result_ref, 'none')"), "none");
+}
+
+TEST_EACH_DB(OPS_5_a_record_of_what_ended_without_running_names_the_job)
+{
+    struct contract contract = keyed(box);
+    struct job job = must_add(box, &contract);
+    OK(job_cancel(tx, job.id, &job, err));
+    EXPECT_STR(told(box, "status"), "failed");
+    EXPECT(str_eq(told(box, "error_ref"), id_text(test_arena(), job.id)));
+}
+
+// ----- a process that dies
+
+enum moment { BEFORE_COMMIT, AFTER_COMMIT };
+
+static void die_at(struct box *box, enum moment moment)
+{
+    struct contract contract = keyed(box);
+    struct job job;
+    bool deduplicated;
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    struct db *db = box_second(box, false);
+    bool enqueued = tx_begin(db, TX_WRITE, test_arena(), &tx, &err)
+                 && job_enqueue(&tx, &contract, &job, &deduplicated, &err);
+    if (enqueued && (moment == BEFORE_COMMIT || tx_commit(&tx, &err)))
+        raise(SIGKILL);  // nobody was answered
+    _exit(1);
+}
+
+// A process sends the request and is killed before it could answer; then it is sent again.
+static bool repeated_after(struct box *box, enum moment moment)
+{
+    int status = 0;
+    db_close(box->db);
+    box->db = NULL;
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0)
+        die_at(box, moment);
+    EXPECT(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    box_reopen(box);
+    struct contract contract = keyed(box);
+    struct job job;
+    bool deduplicated = false;
+    OK(job_enqueue(tx, &contract, &job, &deduplicated, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM idempotency_keys"), 1);
+    return deduplicated;
+}
+
+TEST_EACH_DB(OPS_4_a_repeat_after_a_kill_behind_the_commit_gets_the_same_job)
+{
+    EXPECT(repeated_after(box, AFTER_COMMIT));
+}
+
+TEST_EACH_DB(OPS_4_a_repeat_after_a_kill_before_the_commit_makes_the_job)
+{
+    EXPECT(!repeated_after(box, BEFORE_COMMIT));
+}
