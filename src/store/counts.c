@@ -271,10 +271,10 @@ static int compare(const void *left, const void *right)
     return a->queue < b->queue ? -1 : a->queue > b->queue;
 }
 
+// Also when the changes add up to nothing: the row says that the org has used the queue.
 static bool fold_entry(struct tx *tx, const struct entry *e, struct pawl_error *err)
 {
-    return changes_nothing(e)
-        || sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
+    return sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
                    INT(e->at[PLACE_DELAYED]), INT(e->at[PLACE_BLOCKED]), INT(e->at[PLACE_HELD]),
                    INT(e->at[PLACE_BACKOFF]), INT(e->at[PLACE_RUNNING]));
 }
