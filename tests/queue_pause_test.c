@@ -244,4 +244,3 @@ TEST_EACH_DB(JOB_11_a_purge_that_was_interrupted_begins_again)
     EXPECT_INT(cut.ended, 3);
     EXPECT_INT(purge(box, S("q:default"), 3), 7);
 }
-

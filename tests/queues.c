@@ -39,7 +39,7 @@ void queue_add_many(struct box *box, struct wish wish, int count)
 }
 
 size_t queue_claim(struct box *box, size_t limit, struct turns *turns,
-                        struct claimed **claimed)
+                   struct claimed **claimed)
 {
     struct str org = box->caller.org_id;
     struct claim claim = {
@@ -72,4 +72,3 @@ struct queue_view queue_seen(struct box *box, struct str queue)
             found = all[i];
     return found;
 }
-
