@@ -291,8 +291,8 @@ static void refuse_size(struct request *r)
                            r->bytes_max);
 }
 
-// The first call for a request: its headers are there. The parameters are dictated by the protocol
-// library.
+// The first call for a request: its headers are there.
+// The parameters are dictated by the protocol library.
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
                              const char *url, const char *method, const char *version,
                              void **context)
