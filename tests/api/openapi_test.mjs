@@ -2,8 +2,10 @@
 // with a good answer, and every refusal that can be provoked from outside.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { makeKey, scratch, start } from './server.mjs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeKey, pawl, scratch, start } from './server.mjs';
 import { Conformance, nowhere, operations, otherMethods, raw } from './conformance.mjs';
 import { problems, resolve, schemaProblems } from './schema.mjs';
 
@@ -135,6 +137,28 @@ test('the document is the same text every time', async () => {
   assert.equal(one.text, two.text);
 });
 
+// ----- the page about it
+
+const source = process.env.SOURCE ?? '.';
+
+test('docs/api.md has the tables of this document', () => {
+  const { status, stderr } = spawnSync(join(source, 'tools', 'api-docs'), ['--check', pawl],
+                                       { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
+
+test('what docs/api.md sends in its examples is what the routes take', () => {
+  const page = readFileSync(join(source, 'docs', 'api.md'), 'utf8');
+  const calls = [...page.matchAll(/curl -s (?:-X (\w+) )?"?\$URL([^\s"]+)([^'\n]*-d '([^']*)')?/g)];
+  assert.ok(calls.length >= 10);
+  for (const [, method, path, sends, text] of calls) {
+    const where = path.replace(/\$\w+/, '01890000-0000-7000-8000-000000000000');
+    const found = conformance.find(method ?? (sends ? 'POST' : 'GET'), where.split('?')[0]);
+    assert.ok(found, `${method} ${path}`);
+    conformance.requested(found, where, sends ? JSON.parse(text) : undefined);
+  }
+});
+
 // ----- good answers
 
 test('jobs: stored, known, many, listed, looked at', async () => {
@@ -244,7 +268,8 @@ test('events: a stream of them, each as the document says', async () => {
   const event = JSON.parse(fields.data);
   assert.deepEqual(problems(document, document.components.schemas.Event, event), []);
   assert.deepEqual([fields.id, fields.event], [String(event.event_id), event.event]);
-  conformance.answered('GET', '/v1/events', { status: answer.status, headers: answer.headers, text });
+  const { status, headers } = answer;
+  conformance.answered('GET', '/v1/events', { status, headers, text });
 });
 
 // ----- refusals of any route
@@ -260,7 +285,8 @@ test('401: no key, a wrong one, and two', async () => {
   conformance.answered('GET', '/v1/jobs', two);
   for (const one of withKey()) {
     for (const key of [undefined, 'pawl_live_not-a-key']) {
-      const answer = await conformance.ask(server, one.method, nowhere(one.path), body(one), { key });
+      const answer = await conformance.ask(server, one.method, nowhere(one.path), body(one),
+                                           { key });
       assert.equal(answer.status, 401, one.name);
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     }
