@@ -328,7 +328,8 @@ static void read_call(struct exchange *x, const json_t *object, const char *pref
     SCOPED(json) json_t *rest = json_copy(json_iterable(object));
     json_object_del(rest, "op");
     json_object_del(rest, "exec_id");
-    (void)!fields_read(&fields, first, prefix, &head, &x->problems);  // go on: name every problem
+    // What is wrong here does not keep it from looking on: every problem is named.
+    (void)!fields_read(&fields, first, prefix, &head, &x->problems);
     call->id = head.exec_id;
     call->verb = verb_of(head.op);
     if (!call->verb && head.op.n)
