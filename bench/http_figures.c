@@ -6,11 +6,11 @@
 // clang-format off
 static const struct http_figure_row rows[] = {
     [HTTP_ENQUEUE_OVER_EMBEDDED] = { "http_enqueue_over_embedded", FIGURE_RATIO,
-        "single durable POSTs, as a part of embedded enqueues", TARGET_AT_LEAST, 0.5 },
+        "single POSTs, of embedded enqueues", TARGET_AT_LEAST, 0.5 },
     [HTTP_DRAIN_OVER_EMBEDDED] = { "http_drain_over_embedded", FIGURE_RATIO,
-        "claim and complete in batches, as a part of the embedded drain", TARGET_AT_LEAST, 0.5 },
+        "drain in batches over HTTP, of the embedded", TARGET_AT_LEAST, 0.5 },
     [HTTP_POST_P99_OVER_RAW_P99] = { "http_post_p99_over_raw_p99", FIGURE_RATIO,
-        "p99 of a POST at 1,000 a second, of a raw commit's p99", TARGET_AT_MOST, 5 },
+        "POST p99 at 1,000/s, of a raw commit's p99", TARGET_AT_MOST, 5 },
     [HTTP_IDLE_RSS_BYTES] = { "idle_rss_bytes", FIGURE_BYTES,
         "memory of an idle server", TARGET_AT_MOST, 20 * MIB },
     [HTTP_IDLE_WAKEUPS_PER_S] = { "idle_wakeups_per_s", FIGURE_RATE,
@@ -18,7 +18,7 @@ static const struct http_figure_row rows[] = {
     [HTTP_LONGPOLL_RSS_BYTES] = { "longpoll_rss_bytes", FIGURE_BYTES,
         "memory with all long-polls waiting", TARGET_AT_MOST, 100 * MIB },
     [HTTP_SERVE_READY_MS] = { "serve_ready_ms", FIGURE_MS,
-        "from its start until /readyz, on the store that is there", TARGET_AT_MOST, 50 },
+        "ms from start to /readyz, existing store", TARGET_AT_MOST, 50 },
     [HTTP_ENQUEUE_PER_S] = { "http_enqueue_per_s", FIGURE_RATE,
         "single durable POSTs from all connections" },
     [HTTP_EMBEDDED_ENQUEUE_PER_S] = { "embedded_enqueue_per_s", FIGURE_RATE,

@@ -154,9 +154,9 @@ static bool drain_batch(struct drain *d, long limit, long *drained, struct pawl_
 {
     struct http_answer answer;
     arena_reset(&d->arena);
-    struct str ask = str_format(&d->arena, "{\"worker_id\":\"" WORKER "\",\"queues\":[\"" STAND_QUEUE
-                                           "\"],\"job_types\":[\"%s\"],\"max\":%ld,\"start\":true}",
-                                d->type, limit);
+    struct str ask = str_format(&d->arena, "{\"worker_id\":\"" WORKER "\",\"queues\":[\"%s\"],"
+                                           "\"job_types\":[\"%s\"],\"max\":%ld,\"start\":true}",
+                                STAND_QUEUE, d->type, limit);
     if (!http_client_ask(&d->client, "POST /v1/leases", ask, 200, &answer, err))
         return false;
     struct str commits = commits_of(&d->arena, answer.body.s, drained);

@@ -1,11 +1,11 @@
 // The parts of the plan of bench/http.h. Each measures one thing and notes its figures.
 #pragma once
 
-#include "bench/served.h"
 #include "bench/control.h"
 #include "bench/http.h"
 #include "bench/http_client.h"
 #include "bench/runs.h"
+#include "bench/served.h"
 
 enum { HTTP_TURNS = 5 };
 

@@ -24,4 +24,4 @@ void served_end(struct served *served);  // kills it; with the zero value: nothi
 // 0 when the kernel does not say.
 int64_t served_resident_bytes(const struct served *served);
 int64_t served_resident_bytes_max(const struct served *served);
-int64_t served_sleeps(const struct served *served);  // how often its threads have gone to sleep so far
+int64_t served_sleeps(const struct served *served);  // of all its threads, so far

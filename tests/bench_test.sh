@@ -86,7 +86,9 @@ check BENCH_explains_itself says 'pickup: enqueue call to handler start'
 servers() { pgrep -f "^pawl serve --store sqlite:$here/temporary/" || true; }
 
 # As few open files as 300 leave room for 100 long-polls.
-over_http() { (ulimit -n 300 && "$pawl" bench --mode http --jobs 500 --threads 3 "$@") >.out 2>.err; }
+over_http() {
+    (ulimit -n 300 && "$pawl" bench --mode http --jobs 500 --threads 3 "$@") >.out 2>.err
+}
 
 check BENCH_http_measures_a_server over_http --json
 check BENCH_http_says_what_was_asked_of_it json 'd["mode"] == "http" and d["store"] == "temporary"

@@ -147,7 +147,7 @@ static const struct command commands[] = {
              { OPTION_PAYLOAD, "of each, 20 to 1048576; else 200" },
              { OPTION_BATCH, "jobs in one transaction, 1 to 1000; else 1000, 100 over HTTP" },
              { OPTION_WORKERS, "threads that run handlers, 1 to 1000; else 4" },
-             { OPTION_THREADS, "threads (connections) that enqueue one by one, 1 to 1000; else 50" },
+             { OPTION_THREADS, "threads or connections that enqueue one by one; else 50" },
              { OPTION_QUEUED, "jobs that wait before it begins; else 0" },
              { OPTION_BLOCKED, "jobs that wait behind one that runs; else 0" },
              { OPTION_ORGS, "tenants, in turn, 1 to 100000; else 1" },
