@@ -38,7 +38,8 @@ expect pause_share 0 '"done":"paused"' queue pause q:exports --org "$other_org" 
 expect share_is_seen 0 '^q:exports +its share +1' queues --org "$other_org"
 expect others_do_not_see_it 0 '^q:exports +- +4' queues
 expect resume_share 0 'resumed' queue resume q:exports --org "$other_org"
-expect purge_asks_first 0 'not purged without --yes: 1 job$' queue purge q:exports --org "$other_org"
+expect purge_asks_first 0 'not purged without --yes: 1 job$' \
+    queue purge q:exports --org "$other_org"
 expect nothing_was_purged 0 '^q:exports +- +4' queues
 expect purge_share 0 'q:exports purged: 1 job$' queue purge q:exports --org "$other_org" --yes
 expect purge_all 0 '"jobs":3' queue purge q:exports --yes --json

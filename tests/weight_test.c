@@ -9,7 +9,11 @@ static void everybody(struct contender *all)
 {
     static const int64_t weights[] = { 9, 4, 4, 2, 2, 1 };
     for (size_t i = 0; i < countof(weights); i++)
-        all[i] = (struct contender){ .queue = (int64_t)i + 1, .weight = weights[i], .critical = i == 0 };
+        all[i] = (struct contender){
+            .queue = (int64_t)i + 1,
+            .weight = weights[i],
+            .critical = i == 0,
+        };
 }
 
 static int64_t take(struct turns *turns, const struct contender *all, size_t count)

@@ -139,11 +139,9 @@ bool queue_waiting(struct tx *tx, struct str queue, int64_t *waiting, struct paw
     size_t count = 0;
     int64_t org = 0, number = 0;
     *waiting = 0;
-    if (!caller_org(tx, &org, err) || !name_find(tx, NAME_QUEUE, queue, &number, err)
+    if (!caller_org(tx, &org, err) || !queue_find(tx, queue, &number, err)
         || !counts_of_org(tx, org, &counts, &count, err))
         return false;
-    if (number == 0 && !queue_term_known(tx->queue_terms, queue))
-        return fail(err, PAWL_NOT_FOUND, "there is no queue %.*s", STR(queue));
     for (size_t i = 0; i < count; i++)
         for (size_t place = 0; counts[i].queue == number && place < PLACE_RUNNING; place++)
             *waiting += counts[i].at[place];

@@ -14,24 +14,39 @@ bool queue_tell(struct tx *tx, const struct share *share, struct str queue, enum
                             S(""), err);
 }
 
-// The number of a queue that somebody used, or that has terms.
-static bool number_of(struct tx *tx, struct str queue, int64_t *number, struct pawl_error *err)
+// A queue is there for an org that has used it: what only others use is none of its business.
+static bool used_by(struct tx *tx, int64_t org, int64_t number, bool *used, struct pawl_error *err)
 {
-    if (!name_find(tx, NAME_QUEUE, queue, number, err))
-        return false;
-    if (*number != 0)
+    struct queue_count *counts = NULL;
+    size_t count = 0;
+    *used = org == 0 && number != 0;
+    if (org == 0 || number == 0)
         return true;
-    if (!queue_term_known(tx->queue_terms, queue))
-        return fail(err, PAWL_NOT_FOUND, "there is no queue %.*s", STR(queue));
-    return name_intern(tx, NAME_QUEUE, queue, number, err);
+    if (!counts_of_org(tx, org, &counts, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        *used |= counts[i].queue == number;
+    return true;
+}
+
+bool queue_find(struct tx *tx, struct str queue, int64_t *number, struct pawl_error *err)
+{
+    int64_t org = 0;
+    bool used = false;
+    if (tx->caller && tx->caller->project_count > 0)
+        return fail(err, PAWL_FORBIDDEN, "a key that is limited to projects cannot change queues");
+    if (!caller_org(tx, &org, err) || !name_find(tx, NAME_QUEUE, queue, number, err)
+        || !used_by(tx, org, *number, &used, err))
+        return false;
+    return used || queue_term_known(tx->queue_terms, queue)
+        || fail(err, PAWL_NOT_FOUND, "there is no queue %.*s", STR(queue));
 }
 
 bool share_of_caller(struct tx *tx, struct str queue, struct share *share, struct pawl_error *err)
 {
     *share = (struct share){0};
-    if (tx->caller && tx->caller->project_count > 0)
-        return fail(err, PAWL_FORBIDDEN, "a key that is limited to projects cannot change queues");
-    if (!number_of(tx, queue, &share->queue, err))
+    if (!queue_find(tx, queue, &share->queue, err)
+        || (share->queue == 0 && !name_intern(tx, NAME_QUEUE, queue, &share->queue, err)))
         return false;
     return !tx->caller || tx->caller->org_id.n == 0
         || name_intern(tx, NAME_ORG, tx->caller->org_id, &share->org, err);

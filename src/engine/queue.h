@@ -2,7 +2,8 @@
 //
 // A caller of an org acts on its org's share of a queue: its own jobs in it. A caller of every org
 // (an empty org_id, the command line on the store) acts on the whole queue. A caller that is
-// limited to projects may look at neither more nor less than its org's share, and change nothing.
+// limited to projects may neither look at its org's share, whose numbers are of all projects, nor
+// change it.
 #pragma once
 
 #include "base/json.h"
@@ -12,7 +13,8 @@
 #include "store/counts.h"
 
 // Nothing of it can be claimed any more; it still takes jobs, and what runs goes on. Survives
-// restarts. Doing it twice is doing it once. PAWL_NOT_FOUND for a queue nobody ever used or named.
+// restarts. Doing it twice is doing it once. PAWL_NOT_FOUND for a queue that nobody of the
+// caller's org ever used and the configuration does not name.
 CHECKED bool queue_pause(struct tx *tx, struct str queue, struct pawl_error *err);
 CHECKED bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err);
 
@@ -67,6 +69,10 @@ CHECKED bool queues_list(struct tx *tx, struct queue_view **queues, size_t *coun
 json_t *queue_json(struct arena *arena, const struct queue_view *queue);  // the caller owns it
 
 // ----- for the parts of it
+
+// The number of a queue that has terms or that the caller's org has used; 0: never used by anybody.
+// PAWL_NOT_FOUND for any other, PAWL_FORBIDDEN for a caller that is limited to projects.
+CHECKED bool queue_find(struct tx *tx, struct str queue, int64_t *number, struct pawl_error *err);
 
 // What a caller acts on.
 struct share {

@@ -11,7 +11,8 @@ bool workers_live(struct tx *tx, size_t limit, struct live_worker **workers, siz
     SCOPED(rows) struct rows rows = {0};
     int64_t org = 0;
     if (!caller_org(tx, &org, err)
-        || !sql_ask(tx, &rows, Q_WORKERS_LIVE, err, INT(org), INT((int64_t)limit), caller_projects(tx)))
+        || !sql_ask(tx, &rows, Q_WORKERS_LIVE, err, INT(org), INT((int64_t)limit),
+                    caller_projects(tx)))
         return false;
     while (rows_next(&rows)) {
         struct live_worker *worker = list_add(&list);

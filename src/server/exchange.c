@@ -9,6 +9,7 @@
 #include "model/json_field.h"
 #include "model/text_rule.h"
 #include "server/route.h"
+#include "server/server.h"
 
 static void answer_none(struct exchange *x)
 {
@@ -90,8 +91,7 @@ void exchange_refuse(struct exchange *x, const struct pawl_error *err)
     const struct pawl_code_row *row = pawl_code(err->code);
     if (err->code == PAWL_INVALID && x->problems.count == 0)
         problem_add(&x->problems, "", "%s", err->message);
-    if (err->code == PAWL_BUSY || err->code == PAWL_FULL || err->code == PAWL_IN_DOUBT
-        || err->code == PAWL_NO_MEMORY)
+    if (row->http == 503)
         x->retry_after_s = 1;
     refuse(x, row->http, row->word, err->message);
 }
@@ -109,19 +109,24 @@ void exchange_refuse_as(struct exchange *x, int status, const char *code, const 
 
 // ----- pages
 
-// What makes a cursor one of this caller's: nobody can count through another org's jobs with it.
-static struct str seal(struct exchange *x, int64_t number)
+// A cursor is a row key, perhaps of a row that is another org's: so it is masked, and sealed. Both
+// by the store's secret, this org and this list: nobody can make one, or use it elsewhere.
+static int64_t cursor_hash(struct exchange *x, struct str purpose)
 {
-    struct str text = str_format(&x->arena, "%lld|%.*s|%s", (long long)number,
-                                 STR(x->caller.org_id), x->route->path);
-    struct str name = hash_name(&x->arena, text);
-    return (struct str){ name.s, name.n < 8 ? name.n : 8 };
+    struct str parts[] = { purpose, x->caller.org_id, str_of(x->route->path) };
+    return hash_short(x->server->secret, parts, countof(parts));
+}
+
+static uint32_t seal(struct exchange *x, uint64_t number)
+{
+    return (uint32_t)cursor_hash(x, str_format(&x->arena, "%llx", (unsigned long long)number));
 }
 
 json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
 {
-    struct str cursor = next ? str_format(&x->arena, "%llx-%.*s", (unsigned long long)next,
-                                          STR(seal(x, next)))
+    uint64_t masked = (uint64_t)next ^ (uint64_t)cursor_hash(x, S("mask"));
+    struct str cursor = next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
+                                          seal(x, (uint64_t)next))
                              : S("");
     struct json_field fields[] = {
         { "items", items },
@@ -130,23 +135,33 @@ json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
     return json_object_of(fields, countof(fields));
 }
 
-bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
+static bool hex_read(struct str text, uint64_t *number)
 {
     static const char digits[] = "0123456789abcdef";
-    struct str hex, mark;
-    uint64_t n = 0;
+    *number = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        const char *digit = memchr(digits, text.s[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        *number = *number << 4 | (uint64_t)(digit - digits);
+    }
+    return true;
+}
+
+bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
+{
+    uint64_t masked = 0, sealed = 0;
     *number = 0;
     if (text.n == 0)
         return true;
-    bool fits = str_cut(text, '-', &hex, &mark) && hex.n > 0 && hex.n <= 15;
-    for (size_t i = 0; fits && i < hex.n; i++) {
-        const char *digit = strchr(digits, hex.s[i]);
-        fits = digit && *digit;
-        n = n * 16 + (uint64_t)(fits ? digit - digits : 0);
+    if (text.n == 24 && hex_read((struct str){ text.s, 16 }, &masked)
+        && hex_read((struct str){ text.s + 16, 8 }, &sealed)) {
+        uint64_t plain = masked ^ (uint64_t)cursor_hash(x, S("mask"));
+        *number = (int64_t)plain;
+        if (sealed == seal(x, plain))
+            return true;
     }
-    *number = (int64_t)n;
-    if (fits && str_eq(mark, seal(x, *number)))
-        return true;
+    *number = 0;
     problem_add(&x->problems, "cursor", "is not one of this list: take next_cursor as it is");
     return false;
 }

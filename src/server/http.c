@@ -16,6 +16,7 @@
 #include "server/http_listen.h"
 #include "server/http_stream.h"
 #include "server/hub.h"
+#include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -381,6 +382,20 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
     return r->stage == REFUSED ? send_answer(r) : complete(r);
 }
 
+static void log_request(const struct exchange *x)
+{
+    const struct world *world = x->server->pawl->world;
+    struct log_entry entry = {
+        .level = x->status >= 500 ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG,
+        .event = "HTTP_REQUEST",
+        .message = x->path,
+        .about = { .request_id = x->caller.request_id, .org_id = x->caller.org_id },
+        .fields = { LOG_TEXT("method", x->method), LOG_INT("status", x->status),
+                    LOG_INT("duration_us", world_monotonic(world) - x->began) },
+    };
+    log_write(x->server->log, &entry);
+}
+
 // The answer was sent, or the client left.
 static void completed(void *self, struct MHD_Connection *connection, void **context,
                       enum MHD_RequestTerminationCode how)
@@ -392,6 +407,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     struct exchange *x = &r->x;
     if (x->route && x->route->ended)
         x->route->ended(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    log_request(x);
     metrics_http(x->server->metrics, x->route ? x->route->method : "other",
                  x->route ? x->route->path : "other", x->status);
     hub_leave(x);

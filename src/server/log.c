@@ -33,6 +33,8 @@ struct server_log {
     int64_t dropped;        // and not told yet
     bool closing;
     int64_t until;          // by the monotonic clock: then it is closed, whatever is left
+    bool ended;             // the carrier has
+    pthread_cond_t end;
 
     struct lines carried;   // the carrier's, as the next one
     bool torn;              // the last line that was written lacks its end
@@ -163,6 +165,10 @@ static void *carry_out(void *self)
         else
             tell_dropped(log);
     }
+    pthread_mutex_lock(&log->mutex);
+    log->ended = true;
+    pthread_cond_signal(&log->end);
+    pthread_mutex_unlock(&log->mutex);
     return NULL;
 }
 
@@ -170,6 +176,7 @@ static void *carry_out(void *self)
 
 static void free_log(struct server_log *log)
 {
+    pthread_cond_destroy(&log->end);
     pthread_cond_destroy(&log->news);
     pthread_mutex_destroy(&log->mutex);
     free(log->filling.bytes);
@@ -200,6 +207,11 @@ bool log_open(struct server_log **handle, const struct log_options *options,
     log->buffer_bytes = options->buffer_bytes ? options->buffer_bytes : BUFFER_BYTES;
     pthread_mutex_init(&log->mutex, NULL);
     pthread_cond_init(&log->news, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&log->end, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     log->filling.bytes = malloc(log->buffer_bytes);
     log->carried.bytes = malloc(log->buffer_bytes);
     if (!log->filling.bytes || !log->carried.bytes || !start(log)) {
@@ -210,23 +222,35 @@ bool log_open(struct server_log **handle, const struct log_options *options,
     return true;
 }
 
+// Asks the carrier to end by then. False when it has not, a second later.
+static bool end_by(struct server_log *log, int64_t until)
+{
+    int64_t late = until + SECONDS(1);
+    struct timespec at = { .tv_sec = late / SECONDS(1), .tv_nsec = late % SECONDS(1) * 1000 };
+    pthread_mutex_lock(&log->mutex);
+    log->closing = true;
+    log->until = until;
+    pthread_cond_signal(&log->news);
+    int result = 0;
+    while (!log->ended && result == 0)
+        result = pthread_cond_timedwait(&log->end, &log->mutex, &at);
+    bool ended = log->ended;
+    pthread_mutex_unlock(&log->mutex);
+    return ended;
+}
+
 // A carrier that is stuck in a write cannot be waited for: it keeps its memory, and the program
 // ends without it.
 void log_close(struct server_log *log, int64_t wait_us)
 {
     if (!log)
         return;
-    int64_t until = world_monotonic(world_real()) + wait_us, end = until + SECONDS(1);
-    struct timespec at = { .tv_sec = end / SECONDS(1), .tv_nsec = end % SECONDS(1) * 1000 };
-    pthread_mutex_lock(&log->mutex);
-    log->closing = true;
-    log->until = until;
-    pthread_cond_signal(&log->news);
-    pthread_mutex_unlock(&log->mutex);
-    if (pthread_clockjoin_np(log->carrier, NULL, CLOCK_MONOTONIC, &at) == 0)
-        free_log(log);
-    else
+    if (!end_by(log, world_monotonic(world_real()) + wait_us)) {
         pthread_detach(log->carrier);
+        return;
+    }
+    pthread_join(log->carrier, NULL);
+    free_log(log);
 }
 
 void log_set_level(struct server_log *log, enum log_level level)

@@ -177,7 +177,8 @@ static bool wait_prepare(struct exchange *x, struct pawl_error *err)
         return false;
     if (o->wait_ms == 0)
         return true;
-    x->wait_until = x->began + MILLISECONDS(o->wait_ms);
+    int64_t wait_us = MILLISECONDS(o->wait_ms), most = x->config->limits.wait_us;
+    x->wait_until = x->began + (wait_us < most ? wait_us : most);
     return hub_enter_job(x, o->id, err);
 }
 

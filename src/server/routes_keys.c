@@ -35,6 +35,7 @@ static bool create_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct keying *k = x->data;
     k->request = (struct key_request){
+        .world = x->server->pawl->world,
         .env = x->config->auth.environment,
         .org_id = x->caller.org_id,
         .name = k->name,

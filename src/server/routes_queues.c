@@ -3,12 +3,14 @@
 #include "server/job_view.h"
 #include "server/server.h"
 
-enum { PURGE_ROWS = 2000 };  // in one request, which is one transaction
+// In one request, which is one transaction: jobs that end, and rows that are looked at for them, of
+// which many may be other orgs'.
+enum { PURGE_JOBS = 2000, PURGE_ROWS = 100000 };
 
 struct queueing {
     struct queue_view *queues;
     size_t count;
-    int64_t waiting;
+    int64_t waiting, ended;
     bool dry_run;
     struct purge purge;
 };
@@ -42,12 +44,10 @@ static bool stats_answer(struct exchange *x, struct pawl_error *err)
             jobs += q->queues[i].at[place];
         json_object_set_new(places, queue_place_name((enum queue_place)place), json_integer(jobs));
     }
-    struct pawl_figures figures = pawl_figures(x->server->pawl);
     pawl_time now = world_wall(x->server->pawl->world);
     return exchange_answer(x, 200,
-                           json_pack("{s:o,s:I,s:I,s:I}", "jobs", places, "uptime_seconds",
+                           json_pack("{s:o,s:I,s:I}", "jobs", places, "uptime_seconds",
                                      (json_int_t)((now - x->server->started_at) / SECONDS(1)),
-                                     "runner_running", (json_int_t)figures.running,
                                      "runner_workers",
                                      (json_int_t)x->server->pawl->options.workers),
                            err);
@@ -80,18 +80,29 @@ static const struct field purge_body[] = {
     FIELD(struct queueing, dry_run, FIELD_FLAG, .summary = "only say how many would end"),
 };
 
+static bool purge_pieces(struct tx *tx, struct queueing *q, struct pawl_error *err)
+{
+    while (!q->purge.done && q->ended < PURGE_JOBS && q->purge.looked_at < PURGE_ROWS) {
+        if (!queue_purge(tx, &q->purge, PURGE_JOBS, err))
+            return false;
+        q->ended += (int64_t)q->purge.ended;
+    }
+    return true;
+}
+
 static bool purge_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct queueing *q = x->data;
     q->purge = (struct purge){ .queue = x->path_parts[0] };
+    q->ended = 0;
     return queue_waiting(tx, x->path_parts[0], &q->waiting, err)
-        && (q->dry_run || queue_purge(tx, &q->purge, PURGE_ROWS, err));
+        && (q->dry_run || purge_pieces(tx, q, err));
 }
 
 static bool purge_answer(struct exchange *x, struct pawl_error *err)
 {
     struct queueing *q = x->data;
-    int64_t ended = q->dry_run ? q->waiting : (int64_t)q->purge.ended;
+    int64_t ended = q->dry_run ? q->waiting : q->ended;
     return exchange_answer(x, 200,
                            json_pack("{s:s%,s:b,s:I,s:b}", "queue", x->path_parts[0].s,
                                      x->path_parts[0].n, "dry_run", q->dry_run, "count",

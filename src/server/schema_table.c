@@ -203,6 +203,25 @@ static const struct schema_field queue_fields[] = {
     { "depth_max", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many jobs may wait in it" },
 };
 
+static const struct schema_field paused_fields[] = {
+    { "queue", SCHEMA_TEXT, 0, NULL, NULL, "which" },
+    { "paused", SCHEMA_FLAG, 0, NULL, NULL, "as it is now" },
+};
+
+static const struct schema_field purged_fields[] = {
+    { "queue", SCHEMA_TEXT, 0, NULL, NULL, "which" },
+    { "dry_run", SCHEMA_FLAG, 0, NULL, NULL, "true: nothing was changed" },
+    { "count", SCHEMA_NUMBER, 0, NULL, NULL, "how many jobs were ended, or would be" },
+    { "more", SCHEMA_FLAG, 0, NULL, NULL, "there may be others: ask again" },
+};
+
+static const struct schema_field stats_fields[] = {
+    { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "of the org, in all queues" },
+    { "uptime_seconds", SCHEMA_NUMBER, 0, NULL, NULL, "of this process" },
+    { "runner_running", SCHEMA_NUMBER, 0, NULL, NULL, "jobs that run in this process" },
+    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "how many it can run at once" },
+};
+
 static const struct schema_field worker_fields[] = {
     { "worker_id", SCHEMA_TEXT, 0, NULL, NULL, "as it names itself" },
     { "instance", SCHEMA_TEXT, NULLABLE, NULL, NULL, "a process of Pawl; null: a remote worker" },
@@ -273,6 +292,9 @@ static const struct schema schemas[] = {
     { "NewKey", "An API key that was just made.", "Key", FIELDS_OF(new_key_fields) },
     { "Queue", "A queue, as far as the org's own jobs go.", FIELDS_OF(queue_fields) },
     { "QueuePage", .page_of = "Queue" },
+    { "Paused", NULL, FIELDS_OF(paused_fields) },
+    { "Purged", NULL, FIELDS_OF(purged_fields) },
+    { "Stats", "Numbers for an overview.", FIELDS_OF(stats_fields) },
     { "Worker", "Who holds leases.", FIELDS_OF(worker_fields) },
     { "WorkerPage", .page_of = "Worker" },
     { "Health", NULL, FIELDS_OF(health_fields) },

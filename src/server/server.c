@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "model/weight.h"
@@ -12,6 +13,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
+#include "store/names.h"
 
 // ----- what each commit tells
 
@@ -112,6 +114,20 @@ static bool start_runner(struct server *s, struct pawl_error *err)
     return pawl_start(s->pawl, err);
 }
 
+static bool read_secret(struct server *s, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    const uint8_t *secret = NULL;
+    if (!server_begin_read(s, &reading, &arena, err))
+        return false;
+    bool read = store_secret(&reading.tx, &secret, err);
+    if (read)
+        memcpy(s->secret, secret, sizeof s->secret);
+    server_end_read(s, &reading);
+    return read;
+}
+
 // A caller without a key is admin, or refused: that tells.
 static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
 {
@@ -128,7 +144,7 @@ static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
 static bool listen_safely(struct server *s, struct pawl_error *err)
 {
     bool open = false;
-    if (!has_no_key(s, &open, err) || !http_open(&s->http, s, err))
+    if (!read_secret(s, err) || !has_no_key(s, &open, err) || !http_open(&s->http, s, err))
         return false;
     if (open && !http_is_loopback(s->http))
         return fail(err, PAWL_FORBIDDEN, "without a key everybody is admin, so only this machine "

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/hash.h"
 #include "engine/event.h"
 #include "run/handle.h"
 #include "server/config.h"
@@ -44,6 +45,8 @@ struct server {
     pthread_mutex_t reading;      // guards the idle readers
     struct db *readers[READERS_MAX];
     size_t reader_count;
+
+    uint8_t secret[HASH_SECRET_BYTES];  // the store's: for cursors
 
     struct arena arena;           // what lives as long as the server
     struct command_type *commands;

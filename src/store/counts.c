@@ -163,34 +163,41 @@ void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place,
 
 // ----- rows
 
-// A decimal number and what follows it. By hand, for it is in the way of every commit.
-static void add_number(struct buf *text, int64_t number, char mark)
+// Writes a number backwards, so that its last digit stands before `end`. Answers where it begins.
+// By hand, for it is in the way of every commit.
+static char *write_number(char *end, int64_t number)
 {
-    char digits[24];
-    size_t at = sizeof digits;
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    digits[--at] = mark;
     do
-        digits[--at] = (char)('0' + rest % 10);
+        *--end = (char)('0' + rest % 10);
     while (rest /= 10);
     if (number < 0)
-        digits[--at] = '-';
-    buf_add(text, (struct str){ digits + at, sizeof digits - at });
+        *--end = '-';
+    return end;
+}
+
+static void pack_entry(struct buf *text, const struct entry *e)
+{
+    char row[NUMBERS * 24], *end = row + sizeof row, *at = end;
+    *--at = ']';
+    for (size_t place = PLACES; place > 0; place--) {
+        at = write_number(at, e->at[place - 1]);
+        *--at = ',';
+    }
+    at = write_number(at, e->queue);
+    *--at = ',';
+    at = write_number(at, e->org);
+    *--at = '[';
+    buf_add_char(text, text->n ? ',' : '[');
+    buf_add(text, (struct str){ at, (size_t)(end - at) });
 }
 
 static struct str pack(struct arena *arena, const struct sums *sums)
 {
     struct buf text = buf_new(arena, SIZE_MAX / 2);
-    for (size_t i = 0; i < sums->count; i++) {
-        const struct entry *e = &sums->entries[i];
-        if (changes_nothing(e))
-            continue;
-        buf_add(&text, text.n ? S(",[") : S("[["));
-        add_number(&text, e->org, ',');
-        add_number(&text, e->queue, ',');
-        for (size_t place = 0; place < PLACES; place++)
-            add_number(&text, e->at[place], place + 1 < PLACES ? ',' : ']');
-    }
+    for (size_t i = 0; i < sums->count; i++)
+        if (!changes_nothing(&sums->entries[i]))
+            pack_entry(&text, &sums->entries[i]);
     if (text.n > 0)
         buf_add_char(&text, ']');
     return buf_str(&text);
@@ -264,10 +271,10 @@ static int compare(const void *left, const void *right)
     return a->queue < b->queue ? -1 : a->queue > b->queue;
 }
 
+// Also when the changes add up to nothing: the row says that the org has used the queue.
 static bool fold_entry(struct tx *tx, const struct entry *e, struct pawl_error *err)
 {
-    return changes_nothing(e)
-        || sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
+    return sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
                    INT(e->at[PLACE_DELAYED]), INT(e->at[PLACE_BLOCKED]), INT(e->at[PLACE_HELD]),
                    INT(e->at[PLACE_BACKOFF]), INT(e->at[PLACE_RUNNING]));
 }

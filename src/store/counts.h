@@ -39,8 +39,8 @@ struct queue_count {
     int64_t at[PLACES];
 };
 
-// The numbers of an org, or of all together (org 0), by queue; what this transaction changed is
-// among them.
+// The numbers of an org, or of all together (org 0), by queue: of each it ever used, also when
+// nothing is in it now. What this transaction changed is among them.
 CHECKED bool counts_of_org(struct tx *tx, int64_t org, struct queue_count **counts, size_t *count,
                            struct pawl_error *err);
 

@@ -168,12 +168,6 @@ void observe_settle(struct tx *tx)
 {
     struct memo memos[NAME_KINDS][MEMO] = {0};
     struct observations *o = tx->observed;
-    for (size_t i = 0; o && i < o->ready_count; i++) {
-        struct observed_ready *ready = &o->ready[i];
-        ready->org_id = text_of(tx, NAME_ORG, ready->org, memos[NAME_ORG]);
-        ready->job_type = text_of(tx, NAME_JOB_TYPE, ready->type, memos[NAME_JOB_TYPE]);
-        ready->queue_name = text_of(tx, NAME_QUEUE, ready->queue, memos[NAME_QUEUE]);
-    }
     for (size_t i = 0; o && i < o->count; i++) {
         struct observation *event = &o->events[i];
         event->org_id = text_of(tx, NAME_ORG, event->org, memos[NAME_ORG]);

@@ -187,3 +187,50 @@ while True:
   assert.match(heard, /READY=1[^]*STOPPING=1/);
   rmSync(directory, { recursive: true });
 });
+
+test('OPS_10_with_a_certificate_it_speaks_tls_and_nothing_else', async () => {
+  const directory = scratch();
+  const [key, certificate] = ['key.pem', 'certificate.pem'].map((name) => join(directory, name));
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
+    'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost', '-days', '2',
+    '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', certificate],
+               { stdio: 'ignore' });
+  chmodSync(key, 0o600);
+  writeFileSync(join(directory, 'pawl.yaml'),
+                `tls: {certificate: "${certificate}", key: "${key}"}\n`);
+  const port = await freePort();
+  const child = spawn(pawl, ['serve', '--config', join(directory, 'pawl.yaml'), '--listen',
+    `127.0.0.1:${port}`, '--store', `sqlite:${directory}/pawl.db`], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const ask = (protocol) => new Promise((resolve) => {
+    const options = { ca: readFileSync(certificate), host: '127.0.0.1', port, path: '/readyz' };
+    protocol.get(options, (answer) => { answer.resume(); resolve(answer.statusCode); })
+      .on('error', () => resolve(0));
+  });
+  const [https, http] = await Promise.all([import('node:https'), import('node:http')]);
+  await until(async () => await ask(https) === 200);
+  assert.notEqual(await ask(http), 200);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  rmSync(directory, { recursive: true });
+});
+
+test('EXEC_4_a_worker_that_left_while_it_waited_gets_no_lease', async () => {
+  const server = await start();
+  const { connect } = await import('node:net');
+  const text = JSON.stringify({ worker_id: 'gone', queues: ['q:default'], wait_ms: 30000 });
+  for (let i = 0; i < 5; i++) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
+                 + `Content-Length: ${text.length}\r\n\r\n${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.destroy();
+  }
+  const poll = server.post('/v1/leases', { worker_id: 'here', queues: ['q:default'], start: true,
+                                           wait_ms: 20000 });
+  const { body } = await server.post('/v1/jobs', job(1));
+  const [lease] = (await poll).body.executions;
+  assert.equal(lease.job.job_id, body.job_id);
+  assert.equal(lease.attempt, 1);
+  await server.stop();
+});

@@ -1,0 +1,429 @@
+// The published document is valid, and what the server really answers is what it says: every route
+// with a good answer, and every refusal that can be provoked from outside.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { makeKey, scratch, start } from './server.mjs';
+import { Conformance, nowhere, operations, otherMethods, raw } from './conformance.mjs';
+import { problems, resolve, schemaProblems } from './schema.mjs';
+
+const roles = ['producer', 'worker', 'viewer', 'operator', 'admin'];
+const config = `
+limits: {payload: 4KiB, body: 16KiB}
+job_types:
+  say: {run: ["/bin/sh", "-c", "echo to the log >&2; echo 1"]}
+  annotate: {category: audit}
+`;
+
+const nextYear = new Date(Date.now() + 365 * 86400e3).toISOString();
+const directory = scratch();
+const keys = {};
+let server, open, document, conformance;
+
+// By the role of the one who asks.
+const as = (role, method, path, json) =>
+  conformance.ask(server, method, path, json, { key: keys[role] });
+
+let number = 0;
+const newJob = (more = {}) =>
+  ({ job_type: 'a', payload: { n: 1 }, idempotency_key: `key ${number++}`, ...more });
+
+async function stored(more) {
+  const { status, body } = await as('producer', 'POST', '/v1/jobs', newJob(more));
+  assert.equal(status, 201);
+  return body;
+}
+
+// A job that a worker holds; with `start` it is at work.
+async function leased({ begin = true, ...more } = {}) {
+  const job = await stored({ job_type: `lease.${number}`, ...more });
+  const { body } = await as('worker', 'POST', '/v1/leases', {
+    worker_id: 'w', queues: [job.queue], job_types: [job.job_type], max: 1, lease_ms: 60000,
+    start: begin,
+  });
+  assert.equal(body.executions.length, 1);
+  return body.executions[0];
+}
+
+const call = (lease, verb, more = {}) =>
+  as('worker', 'POST', `/v1/executions/${lease.exec_id}/${verb}`,
+     { worker_id: 'w', attempt: lease.attempt, ...more });
+
+before(async () => {
+  for (const role of roles) keys[role] = makeKey(directory, role).key;
+  server = await start({ directory, config });
+  open = await start();
+  ({ body: document } = await server.get('/openapi.json'));
+  conformance = new Conformance(document);
+});
+after(async () => {
+  const ends = await Promise.allSettled([server?.stop(), open?.stop()]);
+  rmSync(directory, { recursive: true, force: true });
+  assert.deepEqual(ends.filter((end) => end.reason).map((end) => end.reason.message), []);
+});
+
+// ----- the document
+
+test('the document is OpenAPI 3.1: its own rules hold', () => {
+  assert.match(document.openapi, /^3\.1\.\d+$/);
+  assert.ok(document.info.title && document.info.version);
+  const ids = new Set();
+  const all = operations(document);
+  assert.ok(all.length >= 30);
+  for (const { name, path, operation } of all) {
+    assert.match(path, /^\/[a-z0-9_/{}.]*$/, name);
+    assert.ok(!ids.has(operation.operationId), `${operation.operationId} is there twice`);
+    ids.add(operation.operationId);
+    const declared = operation.parameters.filter((one) => one.in === 'path');
+    assert.deepEqual(declared.map((one) => `{${one.name}}`), path.match(/\{\w+\}/g) ?? [], name);
+    assert.ok(declared.every((one) => one.required === true && one.description), name);
+    const named = operation.parameters.map((one) => `${one.in} ${one.name}`);
+    assert.equal(new Set(named).size, named.length, `${name} has a parameter twice`);
+    assert.ok(operation.summary && operation.description, name);
+    assert.ok(Object.keys(operation.responses).some((status) => status < 300), name);
+    for (const need of operation.security.flatMap((one) => Object.keys(one))) {
+      assert.ok(need in document.components.securitySchemes, need);
+    }
+  }
+});
+
+test('every schema of the document is one, and every reference leads somewhere', () => {
+  const wrong = Object.entries(document.components.schemas)
+    .flatMap(([name, schema]) => schemaProblems(document, schema, name));
+  for (const { name, operation } of operations(document)) {
+    const contents = [operation.requestBody, ...Object.values(operation.responses)]
+      .filter(Boolean).map((part) => part.$ref ? resolve(document, part.$ref) : part)
+      .flatMap((part) => Object.values(part.content));
+    for (const { schema } of [...contents, ...operation.parameters]) {
+      wrong.push(...schemaProblems(document, schema, name));
+    }
+  }
+  for (const response of Object.values(document.components.responses)) {
+    Object.values(response.headers).forEach((header) => resolve(document, header.$ref));
+  }
+  assert.deepEqual(wrong, []);
+});
+
+// Only what can be anything, and what a text holds, has no fields.
+test('the schemas of answers allow no other field', () => {
+  const any = ['Object', 'Text', 'EventStream', 'Enqueue', 'Operation'];
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    if (any.includes(name) || schema.oneOf) continue;
+    assert.equal(schema.additionalProperties, false, name);
+    assert.ok(Object.keys(schema.properties).length > 0, name);
+  }
+  const { required, properties } = document.components.schemas.Job;
+  assert.deepEqual(required, Object.keys(properties));
+});
+
+test('a job that is wrong in any one field does not conform', async () => {
+  const job = await stored();
+  const schema = document.components.schemas.Job;
+  assert.deepEqual(problems(document, schema, job), []);
+  for (const field of Object.keys(job)) {
+    const { [field]: gone, ...rest } = job;
+    assert.notDeepEqual(problems(document, schema, rest), [], `without ${field}`);
+    const any = ['result', 'after'].includes(field);
+    const bad = problems(document, schema, { ...job, [field]: { odd: true } });
+    assert.equal(bad.length === 0, any || field === 'payload', `${field} as an object`);
+  }
+  assert.notDeepEqual(problems(document, schema, { ...job, extra: 1 }), []);
+});
+
+test('the document is the same text every time', async () => {
+  const [one, two] = [await server.get('/openapi.json'), await open.get('/openapi.json')];
+  assert.equal(one.text, two.text);
+});
+
+// ----- good answers
+
+test('jobs: stored, known, many, listed, looked at', async () => {
+  const job = newJob({ serial_key: 's', priority: 3, max_wait: '2h', correlation_id: 'c' });
+  const made = await as('producer', 'POST', '/v1/jobs', job);
+  assert.equal(made.status, 201);
+  assert.equal(made.headers.get('location'), `/v1/jobs/${made.body.job_id}`);
+  assert.equal((await as('producer', 'POST', '/v1/jobs', job)).status, 200);
+  const many = await as('producer', 'POST', '/v1/jobs',
+                        { jobs: [newJob(), job, { ...job, payload: { n: 2 } }] });
+  assert.deepEqual(many.body.results.map((one) => one.status), [201, 200, 409]);
+  const first = await as('viewer', 'GET', '/v1/jobs?limit=1&state=QUEUED');
+  assert.ok(first.body.next_cursor);
+  await as('viewer', 'GET', `/v1/jobs?limit=1&state=QUEUED&cursor=${first.body.next_cursor}`);
+  for (const role of roles) await as(role, 'GET', `/v1/jobs/${made.body.job_id}`);
+});
+
+test('jobs: submitted, changed, cancelled, retried', async () => {
+  const held = await stored({ submit: false });
+  assert.equal((await as('producer', 'POST', `/v1/jobs/${held.job_id}/submit`)).status, 200);
+  const change = { priority: 5, queue: 'other', scheduled_for: nextYear };
+  assert.equal((await as('operator', 'PATCH', `/v1/jobs/${held.job_id}`, change)).status, 200);
+  assert.equal((await as('producer', 'POST', `/v1/jobs/${held.job_id}/cancel`)).status, 200);
+  assert.equal((await as('producer', 'POST', `/v1/jobs/${held.job_id}/retry`, {})).status, 201);
+  const lease = await leased();
+  assert.equal((await as('operator', 'POST', `/v1/jobs/${lease.job_id}/cancel`)).status, 202);
+  await call(lease, 'fail', { error: { class: 'cancelled', message: 'as asked' } });
+  for (const dry_run of [true, false]) {
+    for (const what of ['cancel', 'retry']) {
+      const answer = await as('operator', 'POST', `/v1/jobs/${what}`,
+                              { job_type: lease.job.job_type, dry_run });
+      assert.equal(answer.status, 200);
+    }
+  }
+});
+
+test('executions: from lease to done, by single calls and in a batch', async () => {
+  const lease = await leased({ begin: false });
+  await call(lease, 'start');
+  await call(lease, 'heartbeat', { progress: { percent: 50, message: 'half' } });
+  const step = `/v1/executions/${lease.exec_id}/steps/one`;
+  const who = { worker_id: 'w', attempt: 1 };
+  await as('worker', 'GET', `${step}?worker_id=w&attempt=1`);
+  await as('worker', 'PUT', step, { ...who, error: { message: 'not yet' } });
+  await as('worker', 'PUT', step, { ...who, result: { rows: 2 } });
+  await call(lease, 'commit', { result: [1], enqueue: [newJob()], annotations: [{ by: 'me' }],
+                                rows_processed: 7 });
+  assert.equal((await call(lease, 'done')).body.status, 'DONE');
+  await call(await leased(), 'release');
+  const [one, two] = [await leased(), await leased()];
+  const { body } = await as('worker', 'POST', '/v1/executions/batch', { operations: [
+    { op: 'heartbeat', exec_id: one.exec_id, ...who },
+    { op: 'commit', exec_id: one.exec_id, ...who, done: true },
+    { op: 'fail', exec_id: two.exec_id, ...who, retry_after_ms: 1000,
+      error: { class: 'transient', message: 'm', detail: 'd' } },
+    { op: 'start', exec_id: one.exec_id, ...who },
+  ] });
+  assert.deepEqual(body.results.map((each) => each.status), [200, 200, 200, 409]);
+  for (const job of [lease.job_id, two.job_id]) {
+    for (const part of ['', '/executions', '/audit', '/steps', '/logs']) {
+      for (const role of ['viewer', 'admin']) await as(role, 'GET', `/v1/jobs/${job}${part}`);
+    }
+  }
+});
+
+test('a job that ran as a command, with its log', async () => {
+  const job = await stored({ job_type: 'say' });
+  const { body } = await as('producer', 'GET', `/v1/jobs/${job.job_id}?wait_ms=30000`);
+  assert.equal(body.state, 'SUCCEEDED');
+  const log = await as('producer', 'GET', `/v1/jobs/${job.job_id}/logs?limit=1`);
+  assert.deepEqual(log.body.items.map((line) => line.text), ['to the log']);
+});
+
+test('queues, workers, audit, keys, configuration, health', async () => {
+  await stored({ queue: 'to.purge' });
+  for (const [what, more] of [['pause'], ['resume'], ['purge', { dry_run: true }], ['purge', {}]]) {
+    assert.equal((await as('operator', 'POST', `/v1/queues/to.purge/${what}`, more)).status, 200);
+  }
+  await leased();
+  for (const path of ['/v1/queues', '/v1/stats', '/v1/workers', '/v1/config', '/v1/audit?limit=500',
+                      '/v1/audit?event=queue.paused', '/metrics', '/healthz', '/readyz',
+                      '/openapi.json']) {
+    assert.equal((await as('viewer', 'GET', path)).status, 200);
+  }
+  const project = '0189abcd-0000-7000-8000-000000000001';
+  const { status, body } = await as('admin', 'POST', '/v1/keys', {
+    role: 'viewer', name: 'for a screen', projects: [project], expires_at: nextYear,
+  });
+  assert.equal(status, 201);
+  await as('admin', 'GET', '/v1/keys?limit=2');
+  assert.equal((await as('admin', 'DELETE', `/v1/keys/${body.key_id}`)).status, 200);
+});
+
+test('events: a stream of them, each as the document says', async () => {
+  const stop = new AbortController();
+  const answer = await fetch(`${server.url}/v1/events?last_event_id=0`, {
+    headers: { authorization: `Bearer ${keys.viewer}` }, signal: stop.signal,
+  });
+  let text = '';
+  for await (const part of answer.body) {
+    text += Buffer.from(part);
+    if (text.includes('\n\n')) break;
+  }
+  stop.abort();
+  const fields = Object.fromEntries(text.split('\n\n')[0].split('\n')
+    .map((line) => line.split(/: (.*)/s).slice(0, 2)));
+  const event = JSON.parse(fields.data);
+  assert.deepEqual(problems(document, document.components.schemas.Event, event), []);
+  assert.deepEqual([fields.id, fields.event], [String(event.event_id), event.event]);
+  conformance.answered('GET', '/v1/events', { status: answer.status, headers: answer.headers, text });
+});
+
+// ----- refusals of any route
+
+const withKey = () => conformance.all.filter((one) => one.operation.security.length > 0
+  && !one.operation.security.some((need) => Object.keys(need).length === 0));
+const body = (one) => one.operation.requestBody ? {} : undefined;
+
+test('401: no key, a wrong one, and two', async () => {
+  const two = await raw(server.port, ['GET /v1/jobs HTTP/1.1', 'Host: localhost',
+                                      ...Array(2).fill(`Authorization: Bearer ${keys.admin}`)]);
+  assert.equal(two.status, 401);
+  conformance.answered('GET', '/v1/jobs', two);
+  for (const one of withKey()) {
+    for (const key of [undefined, 'pawl_live_not-a-key']) {
+      const answer = await conformance.ask(server, one.method, nowhere(one.path), body(one), { key });
+      assert.equal(answer.status, 401, one.name);
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+    }
+  }
+});
+
+test('403: each role meets what it may not do', async () => {
+  for (const one of withKey()) {
+    const [, may] = one.operation.description.match(/Roles: ([^.]*)\./);
+    for (const role of roles) {
+      const { status } = await as(role, one.method, `${nowhere(one.path)}?odd=1`, body(one));
+      assert.equal(status, may.split(', ').includes(role) ? 422 : 403, `${one.name} by ${role}`);
+    }
+  }
+});
+
+test('403 and 421: without keys no other site and no other host', async () => {
+  for (const one of withKey()) {
+    const ask = async (more) => {
+      const answer = await raw(open.port, [`${one.method} ${nowhere(one.path)} HTTP/1.1`, ...more]);
+      conformance.answered(one.method, nowhere(one.path), answer);
+      return answer.status;
+    };
+    assert.equal(await ask(['Host: elsewhere.example']), 421, one.name);
+    assert.equal(await ask(['Host: localhost', 'Sec-Fetch-Site: cross-site']), 403, one.name);
+  }
+});
+
+test('404 and 405: nothing there, and another method', async () => {
+  const nothing = await server.get('/v1/nothing', { key: keys.admin });
+  conformance.conforms(document.components.responses[404], nothing, 'a path that is not there');
+  for (const path of Object.keys(document.paths)) {
+    for (const method of otherMethods(document, path)) {
+      if (conformance.find(method, nowhere(path))) continue;  // another path's name covers it
+      const answer = await server.ask(method, nowhere(path), undefined, { key: keys.admin });
+      assert.equal(answer.status, 405, `${method} ${path}`);
+      conformance.conforms(document.components.responses[405], answer, `${method} ${path}`);
+      const allowed = conformance.all.filter((one) => conformance.fits(one, nowhere(path)));
+      assert.deepEqual(answer.headers.get('allow').split(', ').sort(),
+                       allowed.map((one) => one.method).sort());
+    }
+  }
+});
+
+test('400, 413, 415, 422: what cannot be read', async () => {
+  for (const one of conformance.all) {
+    const path = nowhere(one.path);
+    const ask = async (where, options, json) =>
+      (await conformance.ask(server, one.method, where, json, { key: keys.admin, ...options }))
+        .status;
+    const head = [`${one.method} ${path} HTTP/1.1`, 'Host: localhost',
+                  `Authorization: Bearer ${keys.admin}`, 'Content-Type: application/json'];
+    const large = await raw(server.port, [...head, 'Content-Length: 99999999']);
+    assert.equal(large.status, 413, one.name);
+    conformance.answered(one.method, path, large);
+    const lengths = await raw(server.port, [...head, 'Content-Length: 1', 'Content-Length: 2']);
+    assert.equal(lengths.status, 400, one.name);
+    conformance.answered(one.method, path, lengths);
+    assert.equal(await ask(`${path}?odd=1`, {}, body(one)), 422, one.name);
+    if (!one.operation.requestBody) continue;
+    assert.equal(await ask(path, { body: '{"a":1,"a":2}' }), 400, one.name);
+    assert.equal(await ask(path, { body: 'a=1', headers: { 'content-type': 'text/plain' } }), 415);
+    assert.equal(await ask(path, {}, { odd: 1 }), 422, one.name);
+  }
+});
+
+test('429: too many requests of one key', async () => {
+  const place = scratch();
+  const key = makeKey(place, 'admin').key;
+  const slow = await start({ directory: place, config: 'auth: {rate: 1}' });
+  try {
+    for (const one of withKey()) {
+      let answer;
+      do {
+        answer = await slow.ask(one.method, `${nowhere(one.path)}?odd=1`, body(one), { key });
+      } while (answer.status !== 429);
+      conformance.answered(one.method, nowhere(one.path), answer);
+    }
+  } finally {
+    await slow.stop();
+    rmSync(place, { recursive: true, force: true });
+  }
+});
+
+// ----- refusals of some
+
+// Fields that get past the reading of a body, for routes that need some.
+const who = { worker_id: 'w', attempt: 1 };
+const enough = {
+  '/v1/executions/{id}/fail': { ...who, error: { class: 'transient', message: 'm' } },
+  '/v1/executions/{id}/steps/{name}': { ...who, result: 1 },
+  '/v1/jobs/{id}': { priority: 1 },
+};
+
+test('404: what is not there', async () => {
+  for (const one of conformance.all.filter(({ operation }) => operation.responses[404])) {
+    const inPath = one.path.startsWith('/v1/executions/');
+    const json = body(one) && (enough[one.path] ?? (inPath ? who : {}));
+    const query = one.method === 'GET' && inPath ? '?worker_id=w&attempt=1'
+      : one.path === '/v1/audit' ? '?job_id=01890000-0000-7000-8000-000000000000' : '';
+    const { status } = await as('admin', one.method, nowhere(one.path) + query, json);
+    assert.equal(status, 404, one.name);
+  }
+});
+
+test('409: each conflict by its code', async () => {
+  const refused = async (code, asked) => {
+    const { status, body: problem } = await asked;
+    assert.deepEqual([status, problem.code], [409, code]);
+  };
+  const job = newJob();
+  await as('producer', 'POST', '/v1/jobs', job);
+  await refused('key_reused', as('producer', 'POST', '/v1/jobs', { ...job, payload: {} }));
+  const lease = await leased({ begin: false });
+  await refused('not_started', call(lease, 'commit'));
+  await refused('lease_lost', call(lease, 'start', { worker_id: 'another' }));
+  const { error } = enough['/v1/executions/{id}/fail'];
+  for (const [verb, more] of [['heartbeat'], ['done'], ['release'], ['fail', { error }]]) {
+    await refused('lease_lost', call(lease, verb, { worker_id: 'another', ...more }));
+  }
+  const step = `/v1/executions/${lease.exec_id}/steps/s`;
+  await refused('lease_lost', as('worker', 'GET', `${step}?worker_id=another&attempt=1`));
+  await call(lease, 'start');
+  await as('worker', 'PUT', step, { ...who, result: 1 });
+  await refused('conflict', as('worker', 'PUT', step, { ...who, result: 2 }));
+  await refused('conflict', as('operator', 'PATCH', `/v1/jobs/${lease.job_id}`, { priority: 1 }));
+  await call(lease, 'commit', { done: true });
+  await refused('already_committed', call(lease, 'commit'));
+  for (const what of ['submit', 'cancel']) {
+    await refused('terminal', as('admin', 'POST', `/v1/jobs/${lease.job_id}/${what}`));
+  }
+  const waiting = await stored();
+  await refused('conflict', as('producer', 'POST', `/v1/jobs/${waiting.job_id}/retry`));
+});
+
+test('422: an effect that the category does not allow', async () => {
+  const job = await stored({ job_type: 'annotate' });
+  const { body: { executions: [lease] } } = await as('worker', 'POST', '/v1/leases', {
+    worker_id: 'w', queues: [job.queue], job_types: ['annotate'], start: true });
+  const answer = await call(lease, 'commit', { result: 1 });
+  assert.deepEqual([answer.status, answer.body.code], [422, 'effect_not_allowed']);
+});
+
+// ----- all together
+
+// What no request from outside can provoke on a healthy server, or only by waiting.
+const never = ['408', '500', '503', '507'];
+const notProvoked = ['401', '403', '421', '429'].map((status) => `${status} GET /metrics`);
+const codesNotProvoked = {};
+
+test('every route gave every status it documents, but for those listed here', () => {
+  const missing = [];
+  for (const { name, operation } of conformance.all) {
+    for (const status of Object.keys(operation.responses)) {
+      if (!conformance.seen.get(name).has(status) && !never.includes(status)) {
+        missing.push(`${status} ${name}`);
+      }
+    }
+  }
+  assert.deepEqual(missing.sort(), notProvoked);
+  const codes = Object.entries(document.components.responses)
+    .filter(([status]) => !never.includes(status))
+    .map(([status, response]) => [status, response['x-pawl-codes']
+      .filter((code) => !conformance.codes.get(status)?.has(code))]);
+  assert.deepEqual(Object.fromEntries(codes.filter(([, list]) => list.length)), codesNotProvoked);
+});
