@@ -15,10 +15,15 @@ void bench_note(struct bench *b, enum figure figure, double value)
     b->given[figure] = true;
 }
 
+void bench_tell(const struct bench_options *options, const char *part, long done, long total)
+{
+    if (options->progress)
+        options->progress(options->self, part, done, total);
+}
+
 void bench_progress(const struct bench *b, const char *part, long done, long total)
 {
-    if (b->options.progress)
-        b->options.progress(b->options.self, part, done, total);
+    bench_tell(&b->options, part, done, total);
 }
 
 struct str payload_of(struct arena *arena, long bytes)

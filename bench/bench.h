@@ -14,6 +14,7 @@ struct bench_options {
     void (*progress)(void *self, const char *part, long done, long total);
     void *self;
 };
+void bench_tell(const struct bench_options *options, const char *part, long done, long total);
 
 enum figure {
     FIGURE_LIFECYCLE_OVER_CONTROL,
@@ -43,7 +44,15 @@ enum figure {
     FIGURES
 };
 
-enum figure_kind { FIGURE_RATE, FIGURE_RATIO, FIGURE_TIME, FIGURE_BYTES };
+enum figure_kind {
+    FIGURE_RATE,   // a second
+    FIGURE_RATIO,
+    FIGURE_TIME,   // in microseconds
+    FIGURE_MS,     // a time in milliseconds
+    FIGURE_BYTES,
+    FIGURE_COUNT,
+    FIGURE_KINDS
+};
 
 struct figure_row {
     const char *name;  // in JSON

@@ -41,16 +41,21 @@ double quantile(double *values, size_t count, double part)
     return values[at < count ? at : count - 1];
 }
 
-int64_t resident_bytes_max(void)
+int64_t proc_number(const char *path, const char *name)
 {
-    static const char name[] = "VmHWM:";
     char line[256];
-    int64_t kib = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && kib == 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, name, sizeof name - 1) == 0)
-            kib = strtoll(line + sizeof name - 1, NULL, 10);
+    int64_t number = 0;
+    size_t n = strlen(name);
+    FILE *file = fopen(path, "re");
+    while (file && number == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, name, n) == 0)
+            number = strtoll(line + n, NULL, 10);
     if (file)
         fclose(file);
-    return kib * 1024;
+    return number;
+}
+
+int64_t resident_bytes_max(void)
+{
+    return proc_number("/proc/self/status", "VmHWM:") * 1024;
 }

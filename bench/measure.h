@@ -19,3 +19,6 @@ static inline double median(double *values, size_t count)
 }
 
 int64_t resident_bytes_max(void);  // of this process, so far
+
+// The number after `name` in a file of /proc, such as `VmHWM:`; 0 when it does not say.
+int64_t proc_number(const char *path, const char *name);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -23,12 +24,19 @@ static const char *const files[PLACE_FILES][5] = {
     [PLACE_BASE] = BESIDE("base.db"),
     [PLACE_DISK] = BESIDE("disk.db"),
     [PLACE_CONTROL] = BESIDE("control.db"),
+    [PLACE_LOG] = BESIDE("server.log"),
 };
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 // The place; written before the handler is set and after it is unset.
 static char path[4096];
 static int directory = -1;
+static volatile pid_t guest;
+
+void place_guest(pid_t pid)
+{
+    guest = pid;
+}
 
 void place_clear(enum place_file file)
 {
@@ -36,9 +44,19 @@ void place_clear(enum place_file file)
         unlinkat(directory, files[file][i], 0);
 }
 
+static void end_guest(void)
+{
+    if (guest <= 0)
+        return;
+    kill(guest, SIGKILL);
+    waitpid(guest, NULL, 0);
+    guest = 0;
+}
+
 // Another thread may be making a file just now: it is looked again.
 static void remove_all(void)
 {
+    end_guest();
     for (int tries = 0; tries < 100; tries++) {
         for (unsigned i = 0; i < PLACE_FILES; i++)
             place_clear((enum place_file)i);

@@ -2,9 +2,9 @@
 // are looked at once in a while.
 #include "bench/runs.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "bench/crew.h"
 #include "bench/measure.h"
 
 #define RUN_TYPE "bench.run"
@@ -69,10 +69,9 @@ static bool wait_ended(const struct runs *r, int64_t pause_us, struct pawl_error
 // ----- many threads
 
 struct producer {
-    pthread_t thread;
+    struct member member;
     struct runs *runs;
     long jobs;
-    struct pawl_error error;
 };
 
 static void *produce(void *self)
@@ -83,28 +82,10 @@ static void *produce(void *self)
                             .payload = s->options.payload.s,
                             .queue = STAND_QUEUE };
     for (long i = 0; i < p->jobs; i++)
-        if (!pawl_enqueue(s->pawl, &job, NULL, &p->error))
+        if (!pawl_enqueue(s->pawl, &job, NULL, &p->member.error))
             return NULL;
-    p->error.code = PAWL_OK;
+    p->member.error.code = PAWL_OK;
     return NULL;
-}
-
-// Starts them, and waits for those that were started.
-static bool produce_all(struct producer *producers, long threads, struct pawl_error *err)
-{
-    long started = 0;
-    while (started < threads
-           && pthread_create(&producers[started].thread, NULL, produce, &producers[started]) == 0)
-        started++;
-    for (long i = 0; i < started; i++)
-        pthread_join(producers[i].thread, NULL);
-    if (started < threads)
-        return fail(err, PAWL_NO_MEMORY, "only %ld of %ld threads could be started", started,
-                    threads);
-    for (long i = 0; i < threads; i++)
-        if (producers[i].error.code != PAWL_OK)
-            return fail(err, producers[i].error.code, "%s", producers[i].error.message);
-    return true;
 }
 
 bool runs_enqueue(struct runs *r, long threads, long jobs, double *seconds, struct pawl_error *err)
@@ -117,7 +98,7 @@ bool runs_enqueue(struct runs *r, long threads, long jobs, double *seconds, stru
         producers[i].jobs = jobs / threads + (i < jobs % threads);
     }
     double start = seconds_now();
-    bool done = produce_all(producers, threads, err);
+    bool done = crew_work(producers, sizeof *producers, threads, produce, err);
     *seconds = seconds_now() - start;
     r->asked += jobs;
     free(producers);

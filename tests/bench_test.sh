@@ -80,6 +80,40 @@ check BENCH_the_ratio_is_said_first is "$(head -c 16 .out)" "A full lifecycle"
 check BENCH_says_it_to_people says 'The base is one org and one job type'
 check BENCH_explains_itself says 'pickup: enqueue call to handler start'
 
+# ----- the server
+
+# The processes that this one started and that still run, by the line they were started with.
+servers() { pgrep -f "^pawl serve --store sqlite:$here/temporary/" || true; }
+
+# As few open files as 300 leave room for 100 long-polls.
+over_http() {
+    (ulimit -n 300 && "$pawl" bench --mode http --jobs 500 --threads 3 "$@") >.out 2>.err
+}
+
+check BENCH_http_measures_a_server over_http --json
+check BENCH_http_says_what_was_asked_of_it json 'd["mode"] == "http" and d["store"] == "temporary"
+    and (d["jobs"], d["threads"], d["batch"], d["payload_bytes"]) == (500, 3, 100, 200)'
+check BENCH_http_has_every_figure_of_a_server json \
+    'all(isinstance(d[name], (int, float)) and d[name] > 0 for name in
+    "http_enqueue_per_s http_enqueue_over_embedded embedded_enqueue_per_s http_drain_per_s "
+    "http_drain_over_embedded embedded_drain_per_s http_post_p50_us http_post_p99_us "
+    "raw_commit_p50_us raw_commit_p99_us http_post_p99_over_raw_p99 idle_rss_bytes "
+    "idle_wakeups_per_s longpoll_count longpoll_rss_bytes serve_ready_ms http_rss_bytes".split())'
+check BENCH_http_ratios_of_a_server_are_those_of_its_figures json 'all(
+    abs(d[a] / d[b] - d[ratio]) <= 0.02 * d[ratio] for ratio, a, b in (
+    ("http_enqueue_over_embedded", "http_enqueue_per_s", "embedded_enqueue_per_s"),
+    ("http_drain_over_embedded", "http_drain_per_s", "embedded_drain_per_s"),
+    ("http_post_p99_over_raw_p99", "http_post_p99_us", "raw_commit_p99_us")))'
+check BENCH_http_has_as_many_long_polls_as_files json 'd["longpoll_count"] == 100'
+check BENCH_http_judges_by_its_targets json 'len(d["targets"]) == 7 and all(
+    t["met"] == (d[t["figure"]] >= t["bound"] if t["way"] == ">=" else d[t["figure"]] <= t["bound"])
+    for t in d["targets"])'
+check BENCH_http_leaves_no_server is "$(servers)" ''
+check BENCH_http_leaves_no_file_of_a_server nothing_left
+check BENCH_http_says_it_to_people over_http
+check BENCH_http_shows_targets says 'idle_rss_bytes .* at most .* (met|missed) '
+check BENCH_http_says_when_files_are_few says 'Only 100 of 5000 long-polls'
+
 # ----- a store of the user's
 
 "$pawl" enqueue report.export '{}' --store sqlite:mine.db >.out 2>.err
@@ -97,7 +131,10 @@ check BENCH_cleans_up_beside_the_store is "$(find . -name 'pawl-bench-*')" ''
 
 # ----- refusals
 
-check BENCH_refuses_http_for_now refused 2 'needs a server' --mode http
+check BENCH_refuses_a_store_for_a_server refused 2 '--store is for --mode embedded' \
+    --mode http --store sqlite:mine.db
+check BENCH_refuses_a_backlog_for_a_server refused 2 '--queued is for --mode embedded' \
+    --mode http --queued 5
 check BENCH_refuses_another_mode refused 2 'embedded or http' --mode carrier-pigeon
 check BENCH_refuses_a_large_batch refused 2 '--batch must be 1 to 1000' --batch 1001
 check BENCH_refuses_no_jobs refused 2 '--jobs must be 1 to' --jobs 0
@@ -108,19 +145,35 @@ TMPDIR=$here/nowhere check BENCH_says_when_there_is_no_place refused 1 'cannot m
 
 # ----- interrupted
 
-# Waits for the first file, so that the signal comes in the middle.
-interrupt() {
-    "$pawl" bench --jobs 10000000 >.out 2>.err &
+# Waits for what comes first, the file or the server, so that the signal comes in the middle.
+interrupt() { # interrupt SIGNAL STATUS FIRST WORDS...
+    "$pawl" bench --jobs 10000000 "${@:4}" >.out 2>.err &
     local pid=$!
-    until [ -n "$(find temporary -name store.db)" ]; do
+    until [ -n "$($3)" ]; do
         kill -0 "$pid" 2>/dev/null || return 1
     done
     kill "-$1" "$pid"
-    wait "$pid"
-    [ $? = "$2" ] && nothing_left
+    { wait "$pid"; } 2>/dev/null
+    [ $? = "$2" ]
 }
+store() { find temporary -name store.db; }
 
-check BENCH_a_signal_leaves_nothing_behind interrupt TERM 143
+check BENCH_a_signal_ends_it interrupt TERM 143 store
+check BENCH_a_signal_leaves_nothing_behind nothing_left
+check BENCH_http_a_signal_ends_it_over_http interrupt TERM 143 servers --mode http
+check BENCH_http_a_signal_leaves_no_file_of_a_server nothing_left
+check BENCH_http_a_signal_leaves_no_server is "$(servers)" ''
+
+# Nobody can tidy up after this one: the files stay, and the server goes.
+dies_too() {
+    interrupt KILL 137 servers --mode http || return 1
+    for _ in $(seq 3000); do
+        [ -z "$(servers)" ] && return 0
+        sleep 0.01
+    done
+    return 1
+}
+check BENCH_http_its_death_ends_the_server dies_too
 
 printf 'pawl-cases: %d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

@@ -1,12 +1,13 @@
 // pawl bench: what bench/ measures, asked for and shown.
 #include "bench/bench.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/place.h"
+#include "cli/bench_http.h"
+#include "cli/figure.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/value.h"
@@ -14,33 +15,57 @@
 
 // ----- options
 
+enum mode { MODE_EMBEDDED, MODE_HTTP, MODES };
+
 static const struct {
     enum option option;
-    long otherwise, min, max;
+    long otherwise[MODES], min, max;
     size_t at;  // in struct bench_options
 } numbers[] = {
-    { OPTION_JOBS, 100000, 1, 100000000, offsetof(struct bench_options, jobs) },
-    { OPTION_PAYLOAD, 200, 20, 1 << 20, offsetof(struct bench_options, payload_bytes) },
-    { OPTION_BATCH, 1000, 1, CLAIM_MAX, offsetof(struct bench_options, batch) },
-    { OPTION_WORKERS, 4, 1, 1000, offsetof(struct bench_options, workers) },
-    { OPTION_THREADS, 50, 1, 1000, offsetof(struct bench_options, threads) },
-    { OPTION_QUEUED, 0, 0, 100000000, offsetof(struct bench_options, queued) },
-    { OPTION_BLOCKED, 0, 0, 100000000, offsetof(struct bench_options, blocked) },
-    { OPTION_ORGS, 1, 1, 100000, offsetof(struct bench_options, orgs) },
-    { OPTION_TYPES, 1, 1, 64, offsetof(struct bench_options, types) },
+    { OPTION_JOBS, { 100000, 50000 }, 1, 100000000, offsetof(struct bench_options, jobs) },
+    { OPTION_PAYLOAD, { 200, 200 }, 20, 1 << 20, offsetof(struct bench_options, payload_bytes) },
+    { OPTION_BATCH, { 1000, 100 }, 1, CLAIM_MAX, offsetof(struct bench_options, batch) },
+    { OPTION_WORKERS, { 4, 4 }, 1, 1000, offsetof(struct bench_options, workers) },
+    { OPTION_THREADS, { 50, 50 }, 1, 1000, offsetof(struct bench_options, threads) },
+    { OPTION_QUEUED, { 0, 0 }, 0, 100000000, offsetof(struct bench_options, queued) },
+    { OPTION_BLOCKED, { 0, 0 }, 0, 100000000, offsetof(struct bench_options, blocked) },
+    { OPTION_ORGS, { 1, 1 }, 1, 100000, offsetof(struct bench_options, orgs) },
+    { OPTION_TYPES, { 1, 1 }, 1, 64, offsetof(struct bench_options, types) },
 };
+
+static enum mode mode_of(const struct cli *cli)
+{
+    return cli->given[OPTION_MODE] && str_eq(cli->value[OPTION_MODE], S("http")) ? MODE_HTTP
+                                                                                : MODE_EMBEDDED;
+}
 
 static bool read_numbers(const struct cli *cli, struct bench_options *options,
                          struct pawl_error *err)
 {
+    enum mode mode = mode_of(cli);
     for (size_t i = 0; i < countof(numbers); i++) {
         enum option option = numbers[i].option;
-        int64_t n = cli->given[option] ? value_number(cli, option) : numbers[i].otherwise;
+        int64_t n = cli->given[option] ? value_number(cli, option) : numbers[i].otherwise[mode];
         if (n < numbers[i].min || n > numbers[i].max)
             return usage(cli, err, "--%s must be %ld to %ld, not %lld", option_row(option)->name,
                          numbers[i].min, numbers[i].max, (long long)n);
         *(long *)((char *)options + numbers[i].at) = (long)n;
     }
+    return true;
+}
+
+// What a server is not measured with.
+static bool fits_mode(const struct cli *cli, struct pawl_error *err)
+{
+    static const enum option embedded_only[] = {
+        OPTION_STORE, OPTION_FORCE, OPTION_WORKERS, OPTION_QUEUED,
+        OPTION_BLOCKED, OPTION_ORGS, OPTION_TYPES,
+    };
+    for (size_t i = 0; mode_of(cli) == MODE_HTTP && i < countof(embedded_only); i++)
+        if (cli->given[embedded_only[i]])
+            return usage(cli, err, "--%s is for --mode embedded: a server is measured on a "
+                                   "temporary store",
+                         option_row(embedded_only[i])->name);
     return true;
 }
 
@@ -58,9 +83,8 @@ static const char *directory_of(struct cli *cli, const char *store)
 
 static bool read_options(struct cli *cli, struct bench_options *options, struct pawl_error *err)
 {
-    if (cli->given[OPTION_MODE] && str_eq(cli->value[OPTION_MODE], S("http")))
-        return usage(cli, err, "--mode http needs a server, and this pawl has none yet: leave it "
-                               "out to measure in this process");
+    if (!fits_mode(cli, err))
+        return false;
     if (cli->given[OPTION_STORE]) {
         if (!str_starts(cli->value[OPTION_STORE], S("sqlite:")))
             return usage(cli, err, "--store must be sqlite:FILE, not `%.*s`",
@@ -84,18 +108,13 @@ static void progress(void *self, const char *part, long done, long total)
 
 // ----- JSON
 
-static json_t *tenths(double value)
-{
-    return json_real(round(value * 10) / 10);
-}
-
 static json_t *cost_json(const struct transition_cost *cost, enum transition transition)
 {
     const struct json_field fields[] = {
         { "transition", json_string(transition_name(transition)) },
         { "group", json_integer(cost->group) },
-        { "small_us", tenths(cost->small_us[transition]) },
-        { "large_us", tenths(cost->large_us[transition]) },
+        { "small_us", tenths_json(cost->small_us[transition]) },
+        { "large_us", tenths_json(cost->large_us[transition]) },
     };
     return json_object_of(fields, countof(fields));
 }
@@ -113,8 +132,8 @@ static json_t *disk_row_json(const struct disk_row *row)
 {
     const struct json_field fields[] = {
         { "name", json_stringn(row->name.s, row->name.n) },
-        { "queued_bytes_per_job", tenths(row->queued) },
-        { "finished_bytes_per_job", tenths(row->finished) },
+        { "queued_bytes_per_job", tenths_json(row->queued) },
+        { "finished_bytes_per_job", tenths_json(row->finished) },
     };
     return json_object_of(fields, countof(fields));
 }
@@ -128,18 +147,10 @@ static json_t *disk_json(const struct bench *b)
     return list;
 }
 
-// Whole where parts mean nothing.
-static json_t *figure_json(const struct bench *b, enum figure figure)
+static json_t *figure_of(const struct bench *b, enum figure figure)
 {
-    double value = b->figures[figure];
-    enum figure_kind kind = figure_row(figure)->kind;
-    if (!b->given[figure])
-        return json_null();
-    if (kind == FIGURE_RATIO)
-        return json_real(round(value * 10000) / 10000);
-    if (kind == FIGURE_BYTES || value >= 100)
-        return json_integer((json_int_t)llround(value));
-    return tenths(value);
+    return b->given[figure] ? figure_json(figure_row(figure)->kind, b->figures[figure])
+                            : json_null();
 }
 
 static json_t *bench_json(const struct bench *b)
@@ -164,36 +175,11 @@ static json_t *bench_json(const struct bench *b)
     struct json_field *figures = fields + countof(fields) - FIGURES;
     for (unsigned i = 0; i < FIGURES; i++)
         figures[i] = (struct json_field){ figure_row((enum figure)i)->name,
-                                          figure_json(b, (enum figure)i) };
+                                          figure_of(b, (enum figure)i) };
     return json_object_of(fields, countof(fields));
 }
 
 // ----- for people
-
-// 1234567 as 1,234,567.
-static struct str grouped(struct arena *arena, double value)
-{
-    struct str digits = str_format(arena, "%.0f", value);
-    struct buf out = buf_new(arena, 2 * digits.n + 1);
-    for (size_t i = 0; i < digits.n; i++) {
-        if (i > 0 && (digits.n - i) % 3 == 0)
-            buf_add_char(&out, ',');
-        buf_add_char(&out, digits.s[i]);
-    }
-    return buf_str(&out);
-}
-
-static struct str figure_text(struct arena *arena, enum figure_kind kind, double value)
-{
-    static const char *const units[] = {
-        [FIGURE_RATE] = "/s", [FIGURE_RATIO] = "", [FIGURE_TIME] = " us", [FIGURE_BYTES] = " B",
-    };
-    if (kind == FIGURE_RATIO)
-        return str_format(arena, "%.3f", value);
-    if (value < 100)
-        return str_format(arena, "%.1f%s", value, units[kind]);
-    return str_format(arena, "%.*s%s", STR(grouped(arena, value)), units[kind]);
-}
 
 static void print_figures(struct arena *arena, const struct bench *b)
 {
@@ -257,23 +243,46 @@ static void print_report(struct arena *arena, const struct bench *b)
          "`pawl bench --help` says what is measured and how.");
 }
 
-bool command_bench(struct cli *cli, struct pawl_error *err)
+// ----- the command
+
+static bool run_embedded(struct cli *cli, const struct bench_options *options,
+                         struct progress_bar *bar, struct pawl_error *err)
 {
-    struct progress_bar bar = { .world = cli->world };
-    struct bench bench = { .arena = &cli->arena,
-                           .options = { .progress = progress, .self = &bar } };
-    if (!read_options(cli, &bench.options, err))
-        return false;
-    if (place_in_memory(bench.options.directory))
-        fprintf(stderr, "pawl: %.*s is in memory, where a durable commit costs nothing: these are "
-                        "not the figures of a disk\n",
-                STR(safe(&cli->arena, str_of(bench.options.directory))));
+    struct bench bench = { .arena = &cli->arena, .options = *options };
     bool done = bench_run(&bench, cli->given[OPTION_FORCE], err);
-    progress_hide(&bar);
+    progress_hide(bar);
     if (!done)
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, bench_json(&bench), err);
     print_report(&cli->arena, &bench);
     return true;
+}
+
+static bool run_http(struct cli *cli, const struct bench_options *options,
+                     struct progress_bar *bar, struct pawl_error *err)
+{
+    struct http_bench bench = { .arena = &cli->arena, .options = *options };
+    bool done = http_bench_run(&bench, err);
+    progress_hide(bar);
+    if (!done)
+        return false;
+    if (cli->given[OPTION_JSON])
+        return print_json(&cli->arena, http_bench_json(&bench), err);
+    print_http_bench(&cli->arena, &bench);
+    return true;
+}
+
+bool command_bench(struct cli *cli, struct pawl_error *err)
+{
+    struct progress_bar bar = { .world = cli->world };
+    struct bench_options options = { .progress = progress, .self = &bar };
+    if (!read_options(cli, &options, err))
+        return false;
+    if (place_in_memory(options.directory))
+        fprintf(stderr, "pawl: %.*s is in memory, where a durable commit costs nothing: these are "
+                        "not the figures of a disk\n",
+                STR(safe(&cli->arena, str_of(options.directory))));
+    return mode_of(cli) == MODE_HTTP ? run_http(cli, &options, &bar, err)
+                                     : run_embedded(cli, &options, &bar, err);
 }

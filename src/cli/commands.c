@@ -135,19 +135,24 @@ static const struct command commands[] = {
           "It works on temporary stores below $TMPDIR, else here, and removes them; with --store\n"
           "on a store of yours, where its jobs stay. With --queued or --blocked an empty store\n"
           "is measured in turns with the full one, with --orgs or --types one of a single tenant\n"
-          "and type.\n",
+          "and type.\n"
+          "\n"
+          "--mode http starts a server on a free port of this machine and a temporary store, and\n"
+          "measures it in turns with the library: single jobs from --threads connections, batches\n"
+          "of a worker, single jobs at 1,000 a second counted from when each was due, then the\n"
+          "server at rest, with 5,000 long-polls, and how soon it is ready.\n",
       .example = "pawl bench --queued 1000000 --orgs 1000 --types 8",
       .act = command_bench,
-      OFFERS({ OPTION_JOBS, "how many live through it; else 100000" },
+      OFFERS({ OPTION_JOBS, "how many live through it; else 100000, 50000 over HTTP" },
              { OPTION_PAYLOAD, "of each, 20 to 1048576; else 200" },
-             { OPTION_BATCH, "jobs in one transaction, 1 to 1000; else 1000" },
+             { OPTION_BATCH, "jobs in one transaction, 1 to 1000; else 1000, 100 over HTTP" },
              { OPTION_WORKERS, "threads that run handlers, 1 to 1000; else 4" },
-             { OPTION_THREADS, "threads that enqueue one by one, 1 to 1000; else 50" },
+             { OPTION_THREADS, "threads or connections that enqueue one by one; else 50" },
              { OPTION_QUEUED, "jobs that wait before it begins; else 0" },
              { OPTION_BLOCKED, "jobs that wait behind one that runs; else 0" },
              { OPTION_ORGS, "tenants, in turn, 1 to 100000; else 1" },
              { OPTION_TYPES, "types of jobs, in turn, 1 to 64; else 1" },
-             { OPTION_MODE, "embedded; http when there is a server" },
+             { OPTION_MODE, "embedded, which is the default, or http" },
              { OPTION_STORE, "a store to measure on; else a temporary one" },
              { OPTION_FORCE, "also on a store that holds jobs" },
              JSON, HELP) },

@@ -131,7 +131,8 @@ static const struct schema_field called_fields[] = {
 };
 
 static const struct schema_field batch_fields[] = {
-    { "results", SCHEMA_OBJECT, LIST, NULL, "BatchResult", "one for each operation, in their order" },
+    { "results", SCHEMA_OBJECT, LIST, NULL, "BatchResult",
+      "one for each operation, in their order" },
 };
 
 static const struct schema_field step_fields[] = {

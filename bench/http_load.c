@@ -1,0 +1,221 @@
+// As much as the server takes. The connections are made once and kept, as those of a service are.
+#include <string.h>
+
+#include "bench/crew.h"
+#include "bench/http_parts.h"
+#include "bench/measure.h"
+
+#define POST_TYPE "bench.run"
+#define WORKER "bench"
+#define RESULT "{\"pages\":12}"
+
+enum { BATCH_BYTES_MAX = 64 << 20 };
+
+// ----- single jobs
+
+struct poster {
+    struct member member;
+    struct http_client client;
+    struct arena arena;  // of one request
+    struct str payload;
+    long first, jobs;    // the numbers of the jobs it posts
+};
+
+static void *post(void *self)
+{
+    struct poster *p = self;
+    struct http_answer answer;
+    for (long i = 0; i < p->jobs; i++) {
+        arena_reset(&p->arena);
+        struct str body = http_job(&p->arena, POST_TYPE, p->payload, p->first + i);
+        if (!http_client_ask(&p->client, "POST /v1/jobs", body, 201, &answer, &p->member.error))
+            return NULL;
+    }
+    return NULL;
+}
+
+static bool post_all(struct http_stand *s, struct poster *posters, long jobs, double *seconds,
+                     struct pawl_error *err)
+{
+    long count = s->bench->options.threads;
+    for (long i = 0; i < count; i++) {
+        posters[i].first = s->made;
+        posters[i].jobs = jobs / count + (i < jobs % count);
+        s->made += posters[i].jobs;
+    }
+    double start = seconds_now();
+    bool done = crew_work(posters, sizeof *posters, count, post, err);
+    *seconds = seconds_now() - start;
+    return done;
+}
+
+static bool post_in_turns(struct http_stand *s, struct poster *posters, struct runs *runs,
+                          struct pawl_error *err)
+{
+    const struct bench_options *o = &s->bench->options;
+    long jobs = o->jobs / HTTP_TURNS > o->threads ? o->jobs / HTTP_TURNS : o->threads;
+    double embedded[HTTP_TURNS], http[HTTP_TURNS], took;
+    for (long i = 0; i < HTTP_TURNS; i++) {
+        bench_tell(o, "single jobs", i, HTTP_TURNS);
+        if (!runs_enqueue(runs, o->threads, jobs, &took, err))
+            return false;
+        embedded[i] = (double)jobs / took;
+        if (!post_all(s, posters, jobs, &took, err))
+            return false;
+        http[i] = (double)jobs / took;
+    }
+    double by_library = median(embedded, HTTP_TURNS), by_http = median(http, HTTP_TURNS);
+    http_note(s, HTTP_EMBEDDED_ENQUEUE_PER_S, by_library);
+    http_note(s, HTTP_ENQUEUE_PER_S, by_http);
+    http_note(s, HTTP_ENQUEUE_OVER_EMBEDDED, by_http / by_library);
+    return true;
+}
+
+static bool measure_posts(struct http_stand *s, struct stand *embedded, struct pawl_error *err)
+{
+    SCOPED(runs) struct runs runs = {0};
+    long count = s->bench->options.threads;
+    struct poster *posters = arena_new(s->bench->arena, struct poster, (size_t)count);
+    if (!posters)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
+    bool done = runs_open(&runs, embedded, err);
+    for (long i = 0; done && i < count; i++) {
+        posters[i].payload = s->payload;
+        done = http_client_open(&posters[i].client, s->server.port, err);
+    }
+    done = done && post_in_turns(s, posters, &runs, err);
+    for (long i = 0; i < count; i++) {
+        http_client_end(&posters[i].client);
+        arena_end(&posters[i].arena);
+    }
+    return done;
+}
+
+// ----- batches
+
+struct drain {
+    struct http_client client;
+    struct arena arena;  // of one batch
+    const char *type;
+};
+
+// Enqueues what is to be drained, and nobody measures it.
+static bool fill(struct http_stand *s, struct drain *d, long jobs, struct pawl_error *err)
+{
+    struct http_answer answer;
+    for (long left = jobs; left > 0; left -= s->bench->options.batch) {
+        arena_reset(&d->arena);
+        struct buf body = buf_new(&d->arena, BATCH_BYTES_MAX);
+        for (long i = 0; i < s->bench->options.batch && i < left; i++) {
+            buf_add(&body, i == 0 ? S("{\"jobs\":[") : S(","));
+            buf_add(&body, http_job(&d->arena, d->type, s->payload, s->made++));
+        }
+        buf_add(&body, S("]}"));
+        if (!http_client_ask(&d->client, "POST /v1/jobs", buf_str(&body), 200, &answer, err))
+            return false;
+    }
+    return true;
+}
+
+// The text after the next `mark`; NULL when there is none.
+static const char *after(const char *text, struct str mark)
+{
+    const char *at = text ? strstr(text, mark.s) : NULL;
+    return at ? at + mark.n : NULL;
+}
+
+// What is to be told of every execution of an answer with leases. What is looked for comes once in
+// each, before its job: nothing of the rest need be understood.
+static struct str commits_of(struct arena *arena, const char *leases, long *count)
+{
+    struct buf body = buf_new(arena, BATCH_BYTES_MAX);
+    *count = 0;
+    for (const char *id = leases; (id = after(id, S("\"exec_id\":\""))); ++*count) {
+        const char *attempt = after(id, S("\"attempt\":"));
+        buf_add(&body, *count == 0 ? S("{\"operations\":[") : S(","));
+        buf_addf(&body, "{\"op\":\"commit\",\"exec_id\":\"%.36s\",\"worker_id\":\"" WORKER "\","
+                        "\"attempt\":%.*s,\"result\":" RESULT ",\"done\":true}",
+                 id, attempt ? (int)strspn(attempt, "0123456789") : 0, attempt);
+    }
+    buf_add(&body, S("]}"));
+    return buf_str(&body);
+}
+
+static long count_of(const char *text, struct str mark)
+{
+    long count = 0;
+    while ((text = after(text, mark)))
+        count++;
+    return count;
+}
+
+// Leases and starts up to `limit`, commits and ends them.
+static bool drain_batch(struct drain *d, long limit, long *drained, struct pawl_error *err)
+{
+    struct http_answer answer;
+    arena_reset(&d->arena);
+    struct str ask = str_format(&d->arena, "{\"worker_id\":\"" WORKER "\",\"queues\":[\"%s\"],"
+                                           "\"job_types\":[\"%s\"],\"max\":%ld,\"start\":true}",
+                                STAND_QUEUE, d->type, limit);
+    if (!http_client_ask(&d->client, "POST /v1/leases", ask, 200, &answer, err))
+        return false;
+    struct str commits = commits_of(&d->arena, answer.body.s, drained);
+    if (*drained == 0)
+        return fail(err, PAWL_CONFLICT, "the server leases nothing, and there are jobs left");
+    if (!http_client_ask(&d->client, "POST /v1/executions/batch", commits, 200, &answer, err))
+        return false;
+    long ended = count_of(answer.body.s, S("\"status\":200"));
+    return ended == *drained
+        || fail(err, PAWL_CONFLICT, "of %ld jobs only %ld could be committed", *drained, ended);
+}
+
+static bool drain_all(struct http_stand *s, struct drain *d, long jobs, double *seconds,
+                      struct pawl_error *err)
+{
+    long batch = s->bench->options.batch, drained = 0;
+    double start = seconds_now();
+    for (long left = jobs; left > 0; left -= drained)
+        if (!drain_batch(d, left < batch ? left : batch, &drained, err))
+            return false;
+    *seconds = seconds_now() - start;
+    return true;
+}
+
+static bool drain_in_turns(struct http_stand *s, struct drain *d, struct stand *embedded,
+                           struct pawl_error *err)
+{
+    long jobs = s->bench->options.jobs / HTTP_TURNS > 0 ? s->bench->options.jobs / HTTP_TURNS : 1;
+    double library[HTTP_TURNS], http[HTTP_TURNS], took;
+    for (long i = 0; i < HTTP_TURNS; i++) {
+        bench_tell(&s->bench->options, "batches", i, HTTP_TURNS);
+        if (!stand_enqueue(embedded, NULL, jobs, err) || !fill(s, d, jobs, err))
+            return false;
+        double start = seconds_now();
+        if (!stand_drain(embedded, jobs, err))
+            return false;
+        library[i] = (double)jobs / (seconds_now() - start);
+        if (!drain_all(s, d, jobs, &took, err))
+            return false;
+        http[i] = (double)jobs / took;
+    }
+    double by_library = median(library, HTTP_TURNS), by_http = median(http, HTTP_TURNS);
+    http_note(s, HTTP_EMBEDDED_DRAIN_PER_S, by_library);
+    http_note(s, HTTP_DRAIN_PER_S, by_http);
+    http_note(s, HTTP_DRAIN_OVER_EMBEDDED, by_http / by_library);
+    return true;
+}
+
+static bool measure_batches(struct http_stand *s, struct stand *embedded, struct pawl_error *err)
+{
+    struct drain drain = { .type = embedded->type_names[0] };
+    bool done = http_client_open(&drain.client, s->server.port, err)
+        && drain_in_turns(s, &drain, embedded, err);
+    http_client_end(&drain.client);
+    arena_end(&drain.arena);
+    return done;
+}
+
+bool measure_http_load(struct http_stand *s, struct stand *embedded, struct pawl_error *err)
+{
+    return measure_posts(s, embedded, err) && measure_batches(s, embedded, err);
+}

@@ -1,0 +1,87 @@
+// A server that has nothing to do: its start, its memory, its sleep.
+#include <sys/resource.h>
+
+#include "bench/http_parts.h"
+#include "bench/measure.h"
+
+enum { IDLE_S = 5,
+       SETTLE_S = 1,        // its start is over, and it has noticed that nobody is connected
+       OTHER_FILES = 200 };  // besides long-polls, in the process that has more
+
+bool measure_http_start(struct http_stand *s, struct pawl_error *err)
+{
+    double took[HTTP_TURNS];
+    for (long i = 0; i < HTTP_TURNS; i++) {
+        bench_tell(&s->bench->options, "start", i, HTTP_TURNS);
+        if ((s->server.pid && !served_stop(&s->server, err))
+            || !served_start(&s->server, &took[i], err))
+            return false;
+    }
+    http_note(s, HTTP_SERVE_READY_MS, median(took, HTTP_TURNS) * 1e3);
+    return true;
+}
+
+bool measure_http_idle(struct http_stand *s, struct pawl_error *err)
+{
+    bench_tell(&s->bench->options, "idle", 0, 1);
+    world_sleep(world_real(), SECONDS(SETTLE_S));
+    int64_t before = served_sleeps(&s->server);
+    double start = seconds_now();
+    world_sleep(world_real(), SECONDS(IDLE_S));
+    int64_t after = served_sleeps(&s->server), bytes = served_resident_bytes(&s->server);
+    if (before == 0 || bytes == 0)
+        return fail(err, PAWL_STORE, "the idle server has ended");
+    http_note(s, HTTP_IDLE_WAKEUPS_PER_S, (double)(after - before) / (seconds_now() - start));
+    http_note(s, HTTP_IDLE_RSS_BYTES, (double)bytes);
+    return true;
+}
+
+// ----- workers that wait
+
+static long longpolls_possible(void)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= LONGPOLLS + OTHER_FILES)
+        return LONGPOLLS;
+    return limit.rlim_cur > OTHER_FILES ? (long)limit.rlim_cur - OTHER_FILES : 1;
+}
+
+#define LEASE "{\"worker_id\":\"bench\",\"queues\":[\"q:bench.idle\"],\"wait_ms\":"
+
+// All of them wait when one that does not wait was answered after them: requests are taken, and
+// written, in the order in which they came.
+static bool wait_for_all(struct http_stand *s, struct http_client *clients, long count,
+                         struct pawl_error *err)
+{
+    struct http_client last = {0};
+    struct http_answer answer;
+    long silent = 0;
+    bool done = http_client_open(&last, s->server.port, err)
+        && http_client_ask(&last, "POST /v1/leases", S(LEASE "0}"), 200, &answer, err);
+    http_client_end(&last);
+    if (!done)
+        return false;
+    http_note(s, HTTP_LONGPOLL_RSS_BYTES, (double)served_resident_bytes(&s->server));
+    for (long i = 0; i < count; i++)
+        silent += http_client_silent(&clients[i]);
+    http_note(s, HTTP_LONGPOLL_COUNT, (double)silent);
+    return silent == count
+        || fail(err, PAWL_STORE, "of %ld long-polls only %ld wait", count, silent);
+}
+
+bool measure_http_longpolls(struct http_stand *s, struct pawl_error *err)
+{
+    long count = longpolls_possible();
+    struct http_client *clients = arena_new(s->bench->arena, struct http_client, (size_t)count);
+    bool done = clients || fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
+    for (long i = 0; done && i < count; i++) {
+        bench_tell(&s->bench->options, "long-polls", i, count);
+        done = http_client_open(&clients[i], s->server.port, err)
+            && http_client_send(&clients[i], "POST /v1/leases", S(LEASE "30000}"), err);
+    }
+    done = done && wait_for_all(s, clients, count, err);
+    for (long i = 0; clients && i < count; i++)
+        http_client_end(&clients[i]);
+    return done;
+}
