@@ -103,6 +103,7 @@ CHECKED bool events_of_job(struct tx *tx, int64_t job, struct audit_event **even
 struct event_filter {
     int64_t before;   // the id to go on from; 0: the newest
     int64_t after;    // only later ones than this id; 0: all
+    bool oldest_first;  // those after `after`, as they happened: for who follows
     bool has_job;
     struct id job;
     enum event event; // 0: any
@@ -113,6 +114,7 @@ struct event_list {
     struct audit_event *events;
     size_t count;
     int64_t next;  // `before` of the next page; 0: that was all
+    int64_t last;  // the id of the last event that was looked at: `after` of who follows
 };
 
 // The events of the caller's org, newest first; of its projects only, and nothing but jobs, when it

@@ -73,6 +73,8 @@ static bool ask(struct tx *tx, const struct event_filter *f, struct rows *rows,
                 struct pawl_error *err)
 {
     int64_t before = f->before ? f->before : INT64_MAX;
+    if (f->oldest_first)
+        return sql_ask(tx, rows, Q_AUDIT_PAGE_ON, err, INT(f->after), INT(ROWS_MAX));
     if (f->has_job)
         return sql_ask(tx, rows, Q_AUDIT_PAGE_OF_JOB, err, INT(before), INT(f->after),
                        INT(ROWS_MAX), INT(f->job.high));
@@ -96,6 +98,7 @@ bool events_of_org(struct tx *tx, const struct event_filter *filter, struct even
         || !look(tx, &l, &rows, err))
         return false;
     bool more = l.found.count == l.limit || l.seen == ROWS_MAX;
-    *list = (struct event_list){ l.found.items, l.found.count, more ? l.last : 0 };
+    *list = (struct event_list){ l.found.items, l.found.count, more ? l.last : 0,
+                                 l.last ? l.last : filter->after };
     return true;
 }
