@@ -219,7 +219,7 @@ static const struct schema_field purged_fields[] = {
 static const struct schema_field stats_fields[] = {
     { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "of the org, in all queues" },
     { "uptime_seconds", SCHEMA_NUMBER, 0, NULL, NULL, "of this process" },
-    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "how many jobs this process can run at once" },
+    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "jobs this process can run at once" },
 };
 
 static const struct schema_field worker_fields[] = {
