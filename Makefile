@@ -5,8 +5,8 @@ CYCLES ?= 1000
 KILLS ?= 300
 export DESTDIR
 
-.PHONY: all run demo test lint asan tsan check-tree bench bench-full torture-kill torture-runner torture-server
-.PHONY: format install deps clean help
+.PHONY: all run demo test lint asan tsan check-tree bench bench-full
+.PHONY: torture-kill torture-runner torture-server format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build

@@ -353,14 +353,19 @@ enum pawl_code ref_step_fail(struct reference *r, const struct lease *lease, siz
 
 // ----- the ends a worker may choose
 
-static enum pawl_code follow_up(struct reference *r, const struct commit *commit)
+// A notification that is refused is told in the trail and fails nothing (OPS-2).
+static enum pawl_code follow_up(struct reference *r, const struct ref_execution *e,
+                                const struct commit *commit)
 {
     for (size_t i = 0; i < commit->follow_up_count; i++) {
         size_t found;
         bool deduplicated;
-        enum pawl_code code = ref_enqueue(r, &commit->follow_ups[i], &found, &deduplicated);
-        if (code != PAWL_OK)
+        const struct contract *contract = &commit->follow_ups[i];
+        enum pawl_code code = ref_enqueue(r, contract, &found, &deduplicated);
+        if (code != PAWL_OK && !str_eq(contract->policy.category, S("notification")))
             return code;
+        if (code != PAWL_OK)
+            tell(job_of(r, e), EVENT_JOB_ANNOTATED);
     }
     return PAWL_OK;
 }
@@ -391,7 +396,7 @@ enum pawl_code ref_commit(struct reference *r, const struct lease *lease,
     if (code != PAWL_OK || apply != PAWL_OK)
         return code != PAWL_OK ? code : apply;
     struct reference before = *r;
-    code = follow_up(r, commit);
+    code = follow_up(r, held.e, commit);
     if (code != PAWL_OK) {
         *r = before;
         return code;

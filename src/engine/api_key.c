@@ -41,26 +41,31 @@ static void check_projects(const struct caller *caller, const struct key_request
         problem_add(problems, "projects", "are needed: the caller is limited to projects itself");
 }
 
+void key_request_check(const struct key_request *r, const struct caller *caller, pawl_time now,
+                       struct problems *problems)
+{
+    if (!api_key_env_valid(r->env))
+        problem_add(problems, "env", "must be 1 to %d of a-z", KEY_ENV_BYTES_MAX);
+    if (!uuid_valid(r->org_id))
+        problem_add(problems, "org_id", "must be a UUID in lower case");
+    else if (caller && caller->org_id.n && !str_eq(caller->org_id, r->org_id))
+        problem_add(problems, "org_id", "is not the org of the caller");
+    if ((unsigned)r->role >= ROLES)
+        problem_add(problems, "role", "must be %.*s", STR(role_names()));
+    if (r->name.n > KEY_NAME_BYTES_MAX || (r->name.n && !text_is_key(r->name)))
+        problem_add(problems, "name", "must be at most %d bytes of printable UTF-8",
+                    KEY_NAME_BYTES_MAX);
+    if (r->expires_at && r->expires_at <= now)
+        problem_add(problems, "expires_at", "lies in the past");
+    if (r->expires_at > now + SCHEDULE_US_MAX)
+        problem_add(problems, "expires_at", "lies more than 10 years ahead");
+    check_projects(caller, r, problems);
+}
+
 static bool check(struct tx *tx, const struct key_request *r, struct pawl_error *err)
 {
     struct problems problems = { .arena = tx->arena };
-    const struct caller *caller = tx->caller;
-    if (!api_key_env_valid(r->env))
-        problem_add(&problems, "env", "must be 1 to %d of a-z", KEY_ENV_BYTES_MAX);
-    if (!uuid_valid(r->org_id))
-        problem_add(&problems, "org_id", "must be a UUID in lower case");
-    else if (caller && caller->org_id.n && !str_eq(caller->org_id, r->org_id))
-        problem_add(&problems, "org_id", "is not the org of the caller");
-    if ((unsigned)r->role >= ROLES)
-        problem_add(&problems, "role", "must be %.*s", STR(role_names()));
-    if (r->name.n > KEY_NAME_BYTES_MAX || (r->name.n && !text_is_key(r->name)))
-        problem_add(&problems, "name", "must be at most %d bytes of printable UTF-8",
-                    KEY_NAME_BYTES_MAX);
-    if (r->expires_at && r->expires_at <= tx->now)
-        problem_add(&problems, "expires_at", "lies in the past");
-    if (r->expires_at > tx->now + SCHEDULE_US_MAX)
-        problem_add(&problems, "expires_at", "lies more than 10 years ahead");
-    check_projects(caller, r, &problems);
+    key_request_check(r, tx->caller, tx->now, &problems);
     return problems_none(&problems, err);
 }
 

@@ -40,6 +40,10 @@ struct key_request {
     pawl_time expires_at;         // 0: never
 };
 
+// What is wrong with a request, each under its field. For whoever wants to know before the store.
+void key_request_check(const struct key_request *request, const struct caller *caller,
+                       pawl_time now, struct problems *problems);
+
 // Makes a key. `text` is the only place where it ever stands: show it once, then wipe it. A caller
 // makes keys of its own org only, and one that is limited to projects only for some of those.
 CHECKED bool key_create(struct tx *tx, const struct key_request *request, struct key *key,

@@ -82,7 +82,7 @@ struct job_list {
     int64_t next;    // `before` of the next page; 0: that was all
 };
 
-// The newest jobs first. Looks at a bounded number of rows, so a page may be short and still have a
-// next one.
+// The newest jobs first. Looks at a bounded number of rows and keeps a bounded number of bytes: a
+// page may be short and still have a next one.
 CHECKED bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *list,
                       struct pawl_error *err);

@@ -1,12 +1,15 @@
 // Listing jobs, newest first, by a bounded look at the index that fits the question best.
 //
 // There is no index on what callers choose (types, correlation ids): each would cost every enqueue
-// more than it saves here. A page looks at ROWS_MAX rows at most and says where to go on.
+// more than it saves here. A page looks at ROWS_MAX rows at most and says where to go on. It ends
+// early when it has grown large: a page of a thousand payloads must not fill the memory.
 #include "base/list.h"
 #include "engine/job.h"
 #include "store/names.h"
 
-enum { ROWS_MAX = 2000, PAGE_MAX = 1000 };
+enum { ROWS_MAX = 2000,
+       PAGE_MAX = 1000,
+       PAGE_BYTES_MAX = 4 << 20 };  // of payloads and results; one job more may pass it
 
 static bool keys_of(struct tx *tx, enum query query, int64_t org, int64_t before,
                     struct keys *keys, struct pawl_error *err)
@@ -62,11 +65,16 @@ static bool look(struct tx *tx, struct arena *scratch, int64_t key, struct job *
 }
 
 // Keeps what fits, in the list's own memory.
-static bool keep(struct tx *tx, int64_t key, struct list *found, struct pawl_error *err)
+static bool keep(struct tx *tx, int64_t key, struct list *found, size_t *bytes,
+                 struct pawl_error *err)
 {
     struct job *job = list_add(found);
-    return job ? job_load_row(tx, key, job, err)
-               : fail(err, PAWL_NO_MEMORY, "no memory to list jobs");
+    if (!job)
+        return fail(err, PAWL_NO_MEMORY, "no memory to list jobs");
+    if (!job_load_row(tx, key, job, err))
+        return false;
+    *bytes += job->contract.payload.n + job->result.n;
+    return true;
 }
 
 bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *list,
@@ -75,7 +83,7 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
     int64_t org = 0, before = filter->before ? filter->before : INT64_MAX;
     struct keys keys;
     struct list found = list_of(tx->arena, sizeof(struct job));
-    size_t i = 0, limit = PAGE_MAX;
+    size_t i = 0, bytes = 0, limit = PAGE_MAX;
     if (filter->limit > 0 && filter->limit < PAGE_MAX)
         limit = (size_t)filter->limit;
     *list = (struct job_list){0};
@@ -83,7 +91,7 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
         || !keys_of(tx, page_query(filter, org), org, before, &keys, err))
         return false;
     SCOPED(arena) struct arena scratch = {0};
-    for (; i < keys.count && found.count < limit; i++) {
+    for (; i < keys.count && found.count < limit && bytes < PAGE_BYTES_MAX; i++) {
         struct job job;
         const char *problem = NULL;
         if (!look(tx, &scratch, keys.at[i], &job, &problem, err))
@@ -91,7 +99,7 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
         bool ours = (org == 0 || job.keys.org == org)
                  && caller_sees(tx->caller, job.contract.project_id);
         list->damaged += ours && problem;
-        if (ours && !problem && fits(filter, &job) && !keep(tx, keys.at[i], &found, err))
+        if (ours && !problem && fits(filter, &job) && !keep(tx, keys.at[i], &found, &bytes, err))
             return false;
     }
     list->jobs = found.items;

@@ -18,11 +18,13 @@
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/process.h"
 #include "server/route.h"
 #include "server/server.h"
 
 enum { HEADER_BYTES_MAX = 16 << 10,
-       SURPLUS_MAX = 64 };  // connections past the limit that are still told so
+       SURPLUS_MAX = 64,     // connections past the limit that are still told so
+       OTHER_FDS = 192 };    // the store's, the log's, those of commands
 
 #define ANSWER_US_MAX SECONDS(10)
 
@@ -31,6 +33,7 @@ struct http {
     struct MHD_Daemon *daemon;
     struct listener listener;
     struct guard *guard;
+    size_t connections_max;
 
     _Atomic size_t active;  // requests that have begun and are not answered
 };
@@ -291,8 +294,8 @@ static void refuse_size(struct request *r)
                            r->bytes_max);
 }
 
-// The first call for a request: its headers are there. The parameters are dictated by the protocol
-// library.
+// The first call for a request: its headers are there.
+// The parameters are dictated by the protocol library.
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection,
                              const char *url, const char *method, const char *version,
                              void **context)
@@ -485,13 +488,22 @@ static bool start(struct http *http, struct pawl_error *err)
         MHD_OPTION_NOTIFY_CONNECTION, connected, http,
         MHD_OPTION_URI_LOG_CALLBACK, line_read, http,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->idle_us / SECONDS(1)),
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + SURPLUS_MAX,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->connections_max + SURPLUS_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->connections_per_address,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX,
         MHD_OPTION_ARRAY, tls ? keys : keys + 2,
         MHD_OPTION_END);
     const char *hint = tls ? ": look at tls.certificate and tls.key" : "";
     return http->daemon || fail(err, PAWL_STORE, "the HTTP server cannot start%s", hint);
+}
+
+// As many as are configured, or as descriptors allow: who comes beyond is told so, which takes one.
+static size_t connections_max(const struct config *config)
+{
+    int64_t wanted = config->limits.connections;
+    int64_t fds = process_allow_fds(wanted + SURPLUS_MAX + OTHER_FDS) - SURPLUS_MAX - OTHER_FDS;
+    return (size_t)(wanted <= fds ? wanted : fds > 1 ? fds
+                                                     : 1);
 }
 
 bool http_open(struct http **opened, struct server *server, struct pawl_error *err)
@@ -502,12 +514,13 @@ bool http_open(struct http **opened, struct server *server, struct pawl_error *e
         return fail(err, PAWL_NO_MEMORY, "no memory for the server");
     http->server = server;
     http->listener.fd = -1;
+    http->connections_max = connections_max(config);
     struct guard_options guard = {
         .world = server->pawl->world,
         .idle_us = config->limits.idle_us,
         .header_us = config->limits.header_us,
         .body_us = config->limits.body_us,
-        .connections_max = (size_t)config->limits.connections,
+        .connections_max = http->connections_max,
         .plain = config->tls.certificate.n == 0,
         .metrics = server->metrics,
     };

@@ -7,6 +7,8 @@
 
 #include "server/metrics.h"
 
+#define BUSY_US_MAX SECONDS(30)
+
 struct link {
     struct guard *guard;
     int fd;
@@ -34,6 +36,15 @@ static const char too_slow[] =
     "{\"title\":\"Too slow\",\"status\":408,\"detail\":\"the request did not arrive in time\","
     "\"code\":\"request_timeout\"}";
 
+// What has arrived and lies unread is not late: the thread that reads is busy. Not for ever, since
+// a client that never stops sending always has something there.
+static bool waits_for_us(const struct link *link, int64_t now)
+{
+    char byte;
+    return now - link->deadline < BUSY_US_MAX
+        && recv(link->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 // With the mutex held, so that the descriptor is still this connection's.
 static void end_slow(struct link *link)
 {
@@ -57,7 +68,7 @@ static void *watch(void *self)
         }
         int64_t now = world_monotonic(g->options.world);
         for (struct link *link = g->links; link; link = link->next)
-            if (link->deadline && now >= link->deadline)
+            if (link->deadline && now >= link->deadline && !waits_for_us(link, now))
                 end_slow(link);
         pthread_mutex_unlock(&g->mutex);
         world_sleep(g->options.world, MILLISECONDS(500));

@@ -28,6 +28,7 @@ enum row {
     WAL_BYTES,
     HTTP_REQUESTS,
     HTTP_REFUSED,
+    HTTP_WAITING,
     RUNNER_RUNNING,
     RUNNER_WRITTEN_OFF,
     NOT_COUNTED,
@@ -97,6 +98,8 @@ static const struct metric table[] = {
                        "Requests and connections that were turned away before they reached a "
                        "route.",
                        { "reason" } },
+    [HTTP_WAITING] = { "pawl_http_waiting", METRIC_GAUGE,
+                       "Requests that wait for something to happen: long-polls and streams." },
     [RUNNER_RUNNING] = { "pawl_runner_running", METRIC_GAUGE, "Handlers at work in this process." },
     [RUNNER_WRITTEN_OFF] = { "pawl_runner_written_off_total", METRIC_COUNTER,
                              "Handlers that ignored their deadline and were given up." },
@@ -335,6 +338,7 @@ static void set_gauges(struct series_set *sets, const struct gauges *gauges)
         set_age(sets, &gauges->ages[i]);
     add(sets, STORE_BYTES, NULL, (double)gauges->store_bytes);
     add(sets, WAL_BYTES, NULL, (double)gauges->wal_bytes);
+    add(sets, HTTP_WAITING, NULL, (double)gauges->http_waiting);
     add(sets, RUNNER_RUNNING, NULL, (double)gauges->runner.running);
     add(sets, RUNNER_WRITTEN_OFF, NULL, (double)gauges->runner.written_off);
 }

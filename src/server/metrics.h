@@ -35,6 +35,7 @@ struct gauges {
     const struct queue_age *ages;
     size_t age_count;
     int64_t store_bytes, wal_bytes;
+    int64_t http_waiting;
     struct pawl_figures runner;
 };
 

@@ -1,4 +1,4 @@
-// Asked of /proc and of getrusage, when somebody scrapes.
+// Asked of /proc and of getrusage, when somebody scrapes; and the limit on file descriptors.
 #include "server/process.h"
 
 #include <dirent.h>
@@ -48,4 +48,16 @@ struct process_figures process_figures(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         figures.max_fds = (int64_t)limit.rlim_cur;
     return figures;
+}
+
+int64_t process_allow_fds(int64_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return wanted;  // then it is not known to be too little
+    rlim_t more = (rlim_t)wanted < limit.rlim_max ? (rlim_t)wanted : limit.rlim_max;
+    struct rlimit raised = { .rlim_cur = more, .rlim_max = limit.rlim_max };
+    if (more > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    return limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }

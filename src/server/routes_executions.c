@@ -82,7 +82,8 @@ static const struct field heartbeat_fields[] = {
 static bool heartbeat_check(struct exchange *x, struct call *c, const char *prefix)
 {
     struct str at = str_format(&x->arena, "%sprogress.", prefix);
-    return !c->progress || fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
+    return !c->progress
+        || fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
 }
 
 static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
@@ -312,7 +313,8 @@ struct calls {
 
 static const struct field batch_body[] = {
     FIELD(struct calls, operations, FIELD_OBJECTS, .required = true, .min = 1, .max = BATCH_MAX,
-          .schema = "Operation", .summary = "each with `op`, `exec_id` and the fields of that call"),
+          .schema = "Operation",
+          .summary = "each with `op`, `exec_id` and the fields of that call"),
 };
 
 // `op` and `exec_id` are the batch's, the rest is the call's.
@@ -326,7 +328,8 @@ static void read_call(struct exchange *x, const json_t *object, const char *pref
     SCOPED(json) json_t *rest = json_copy(json_iterable(object));
     json_object_del(rest, "op");
     json_object_del(rest, "exec_id");
-    (void)!fields_read(&fields, first, prefix, &head, &x->problems);  // go on: name every problem
+    // What is wrong here does not keep it from looking on: every problem is named.
+    (void)!fields_read(&fields, first, prefix, &head, &x->problems);
     call->id = head.exec_id;
     call->verb = verb_of(head.op);
     if (!call->verb && head.op.n)

@@ -45,6 +45,7 @@ static bool create_prepare(struct exchange *x, struct pawl_error *err)
     };
     if (!role_parse(k->role, &k->request.role))
         problem_add(&x->problems, "role", "must be one of %.*s", STR(role_names()));
+    key_request_check(&k->request, &x->caller, world_wall(x->server->pawl->world), &x->problems);
     return problems_none(&x->problems, err);
 }
 

@@ -15,8 +15,8 @@ enum { PAGE_EVENTS = 50, PAGE_EVENTS_MAX = 500, WORKERS_MAX = 1000 };
 
 static bool health_answer(struct exchange *x, struct pawl_error *err)
 {
-    return exchange_answer(x, 200, json_pack("{s:s,s:s}", "status", "ok", "version", pawl_version()),
-                           err);
+    json_t *health = json_pack("{s:s,s:s}", "status", "ok", "version", pawl_version());
+    return exchange_answer(x, 200, health, err);
 }
 
 // Ready: the store can be written. Asked with a transaction that changes nothing.

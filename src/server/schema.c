@@ -178,7 +178,7 @@ static json_t *choice_schema(struct sheet *sheet, const struct schema *schema)
 
 static json_t *schema_json(struct sheet *sheet, const struct schema *schema)
 {
-    json_t *json = schema->fields      ? object_schema(sheet, schema)
+    json_t *json = schema->fields    ? object_schema(sheet, schema)
                    : schema->page_of   ? page_schema(sheet, schema)
                    : schema->either[0] ? choice_schema(sheet, schema)
                                        : kind_schema(sheet, schema->kind);

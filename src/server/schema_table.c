@@ -131,7 +131,8 @@ static const struct schema_field called_fields[] = {
 };
 
 static const struct schema_field batch_fields[] = {
-    { "results", SCHEMA_OBJECT, LIST, NULL, "BatchResult", "one for each operation, in their order" },
+    { "results", SCHEMA_OBJECT, LIST, NULL, "BatchResult",
+      "one for each operation, in their order" },
 };
 
 static const struct schema_field step_fields[] = {
@@ -218,8 +219,7 @@ static const struct schema_field purged_fields[] = {
 static const struct schema_field stats_fields[] = {
     { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "of the org, in all queues" },
     { "uptime_seconds", SCHEMA_NUMBER, 0, NULL, NULL, "of this process" },
-    { "runner_running", SCHEMA_NUMBER, 0, NULL, NULL, "jobs that run in this process" },
-    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "how many it can run at once" },
+    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "how many jobs this process can run at once" },
 };
 
 static const struct schema_field worker_fields[] = {

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "engine/queue.h"
+#include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/server.h"
@@ -56,7 +57,10 @@ bool server_gauges(struct server *s, struct arena *arena, struct gauges *gauges,
 {
     struct stat file;
     struct str path = str_of(s->pawl->options.store);
-    *gauges = (struct gauges){ .runner = pawl_figures(s->pawl) };
+    *gauges = (struct gauges){
+        .runner = pawl_figures(s->pawl),
+        .http_waiting = (int64_t)hub_waiting(s->hub),
+    };
     if (str_starts(path, S("sqlite:")) && stat(path.s + strlen("sqlite:"), &file) == 0)
         gauges->store_bytes = file.st_size;
     return read_queues(s, arena, gauges, err);

@@ -27,158 +27,209 @@ after(() => server?.stop());
 
 const filled = (text) => text.replaceAll('{id}', held.exec_id).replaceAll('{job}', held.job.job_id);
 const json = (value) => filled(JSON.stringify(value));
-const answers = (...statuses) => ({ statuses });
-const names = (field) => ({ statuses: [422], field });
-const ends = { statuses: [0, 408], closed: true };
-const none = 'Transfer-Encoding: chunked';
 
-// A value of a member in the order it is written: JSON.stringify drops `__proto__`.
+// What is right: statuses, 0 being an end without an answer; whether the connection must end.
+const answers = (...statuses) => ({ statuses });
+const ends = (...statuses) => ({ statuses, closed: true });
+const names = (field) => ({ statuses: [422], field });
+
+const get = (path, ...headers) => request({ method: 'GET', path: filled(path), headers });
+const post = (body, ...headers) => request({ body, headers });
+const raw = (text) => Buffer.from(text, 'latin1');
+const isJson = 'Content-Type: application/json';
+const inChunks = 'Transfer-Encoding: chunked';
+const chunks = (body, path = '/v1/jobs') =>
+  Buffer.concat([request({ path, headers: [isJson, inChunks] }), body]);
+const half = { half: true };
+const toEnd = { half: true, to_end: true };
+
+// The bytes without some of the last ones.
+const cut = (d, bytes, most) => bytes.subarray(0, bytes.length - 1 - d.below(most));
+
+// As text, since an object drops a member `__proto__`.
 const withMember = (object, name, value) =>
   `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${JSON.stringify(value)}}`;
 
-// Each family draws one request: [bytes, what is right, how it is sent].
+function wrongJob(d) {
+  const field = d.pick(Object.keys(badJob));
+  return { field, job: { ...goodJob, [field]: d.pick(badJob[field]) } };
+}
+
 const paths = ['/v1/jobs', '/v1/leases', '/v1/executions/batch', '/v1/keys', '/v1/queues',
                '/v1/jobs/{job}', '/v1/executions/{id}/start', '/v1/audit', '/healthz'];
+
+// Each family draws one request: its bytes, what is right, and how it is sent.
 const families = {
-  wrong_method: (d) => [request({ method: d.pick(['TRACE', 'PROPFIND', 'get', 'LINK',
-                                                  'OPTIONS', d.word(1 + d.below(20))]),
-                                  path: filled(d.pick(paths)) }), { statuses: [405], allow: true }],
-  unknown_path: (d) => [request({ method: d.pick(['GET', 'POST']),
-                                  path: `/${d.word(d.below(9))}${d.pick(['', '/v1/jobs', '/..'])}/x` }),
-                        answers(404)],
-  slashes: (d) => [request({ method: 'GET', path: d.pick([`${filled(d.pick(paths))}/`,
-                                                          `/${filled(d.pick(paths))}`,
-                                                          '/v1//jobs', '/v1/jobs//', '//', '/v1'])}),
-                   answers(404)],
-  percent: (d) => [request({ method: 'GET', path: d.pick(['/v1/jobs', '/v1/', '/v1/jobs?queue='])
-                             + d.pick(['%00', '%', '%4', '%zz', '%g1', '%1g', 'a%00b', '%u0041']) }),
-                   { statuses: [400], closed: true }],
-  percent_slash: (d) => [request({ method: 'GET', path: `/v1${d.pick(['%2f', '%2F'])}jobs` }),
-                         answers(400)],
-  bad_utf8_path: (d) => [request({ method: 'GET', path: `/v1/${d.pick(['%ff', '%c0%af', '%ed%a0%80'])}` }),
-                         answers(404)],
-  raw_path: (d) => [request({ method: 'GET', path: `/v1/jobs${d.pick([' x', '\x7f', '\xe9', '\x01'])}` }),
-                    answers(400)],
-  content_type: (d) => [request({ body: json(goodJob), headers: [
-    `Content-Type: ${d.pick(['text/plain', 'application/xml', 'application/x-www-form-urlencoded',
-                             'multipart/form-data; boundary=x', 'application/jsonx', '', 'json',
-                             'application/json; charset=utf-16', 'application/json;charset=latin1',
-                             'text/json', 'application/problem+json'])}`] }), answers(415)],
-  content_encoding: (d) => [request({ body: json(goodJob), headers: [
-    `Content-Encoding: ${d.pick(['gzip', 'deflate', 'br', 'zstd', 'x-gzip', 'gzip, identity'])}`] }),
-                            answers(415)],
-  not_json: (d) => [request({ body: d.pick(notJson), path: filled(d.pick(['/v1/jobs', '/v1/leases',
-                              '/v1/executions/{id}/commit', '/v1/executions/batch', '/v1/keys'])) }),
-                    answers(400)],
-  cut_json: (d) => { const text = json(goodJob);
-                     return [request({ body: text.slice(0, 1 + d.below(text.length - 1)) }),
-                             answers(400)]; },
-  no_body: () => [request({ headers: ['Content-Type: application/json', 'Content-Length: 0'] }),
-                  answers(400)],
-  unwanted_body: (d) => [request({ method: 'GET', path: filled(d.pick(['/v1/jobs', '/v1/audit',
-                                   '/healthz', '/v1/jobs/{job}'])), body: '{}' }),
-                         { statuses: [400], closed: true }],
-  declared_size: (d) => [request({ length: false, headers: [
-    `Content-Length: ${d.pick(['8388609', '9000000000', '9223372036854775807',
-                               '99999999999999999999999'])}`] }),
-                         { statuses: [413], closed: true }],
-  chunked_size: () => [Buffer.concat([request({ path: '/v1/leases', headers: [none,
-                         'Content-Type: application/json'] }), chunked(Buffer.alloc(MIB + (80 << 10)))]),
+  // ----- method and path
+
+  wrong_method(d) {
+    const method = d.pick(['TRACE', 'PROPFIND', 'get', 'LINK', 'OPTIONS', d.word(1 + d.below(20))]);
+    return [request({ method, path: filled(d.pick(paths)) }), { statuses: [405], allow: true }];
+  },
+  unknown_path(d) {
+    const path = `/${d.word(d.below(9))}${d.pick(['', '/v1/jobs', '/..'])}/x`;
+    return [request({ method: d.pick(['GET', 'POST']), path }), answers(404)];
+  },
+  slashes(d) {
+    const path = d.pick([`${d.pick(paths)}/`, `/${d.pick(paths)}`, '/v1//jobs', '//', '/v1']);
+    return [get(path), answers(404)];
+  },
+  percent(d) {
+    const path = d.pick(['/v1/jobs', '/v1/', '/v1/jobs?queue=']);
+    const code = d.pick(['%00', '%', '%4', '%zz', '%g1', '%1g', 'a%00b', '%u0041']);
+    return [get(path + code), ends(400)];
+  },
+  percent_slash: (d) => [get(`/v1${d.pick(['%2f', '%2F'])}jobs`), ends(400)],
+  path_utf8: (d) => [get(`/v1/${d.pick(['%ff', '%c0%af', '%ed%a0%80'])}`), answers(404)],
+  path_bytes: (d) => [get(`/v1/jobs${d.pick([' x', '\x7f', '\xe9', '\x01'])}`), ends(400)],
+  bad_id(d) {
+    const id = d.pick(['x', '7', '%ff', '-', defaultOrg, '01900000-0000-7000-8000-00000000000a',
+                       '..', "'%20OR%201=1"]);
+    return [get(`/v1/jobs/${id}`), answers(404)];
+  },
+
+  // ----- the length of the body
+
+  declared_size(d) {
+    const length = d.pick(['8388609', '9000000000', '9223372036854775807', '9'.repeat(23)]);
+    return [post('', `Content-Length: ${length}`), ends(413)];
+  },
+  chunked_size: () => [chunks(chunked(Buffer.alloc(MIB + (80 << 10))), '/v1/leases'),
                        answers(413)],
-  cut_body: (d) => { const whole = request({ body: json(goodJob) });
-                     return [whole.subarray(0, whole.length - 1 - d.below(20)), ends, { half: true }]; },
-  cut_headers: (d) => { const whole = request({ body: json(goodJob) });
-                        return [whole.subarray(0, 1 + d.below(60)), ends, { half: true }]; },
-  cut_chunks: (d) => { const whole = Buffer.concat([request({ headers: [none,
-                         'Content-Type: application/json'] }), chunked(json(goodJob))]);
-                       return [whole.subarray(0, whole.length - 1 - d.below(20)), ends,
-                               { half: true }]; },
-  chunk_size: (d) => [Buffer.concat([request({ headers: [none, 'Content-Type: application/json'] }),
-                      Buffer.from(`${d.pick(['zz', '-1', '0x35', 'g', ' ', '+1', '1 2',
-                        'fffffffffffffffff'])}\r\n${json(goodJob)}\r\n0\r\n\r\n`)]),
-                      { statuses: [400, 413, 0], closed: true }],
-  two_lengths: (d) => [request({ body: json(goodJob), headers: [
-    d.pick(['Content-Length: 3', `Content-Length: ${json(goodJob).length}`, none,
-            'transfer-encoding: chunked', 'Content-Length : 3', 'Transfer-Encoding : chunked'])] }),
-                       { statuses: [400], closed: true }],
-  bad_length: (d) => [request({ length: false, body: json(goodJob), headers: [
-    `Content-Length: ${d.pick(['-1', '+3', '0x3', '3, 3', '3 3', '', 'x', '1e1', '3;',
-                                '9223372036854775808', '18446744073709551615'])}`] }),
-                      { statuses: [400], closed: true }],
-  transfer: (d) => [request({ length: false, body: json(goodJob), headers: [
-    `Transfer-Encoding: ${d.pick(['gzip', 'gzip, chunked', 'identity', 'chunked, identity', 'xchunked',
-                                  'chunked;q=1', ''])}`] }), { statuses: [400], closed: true }],
-  old_chunks: () => [Buffer.concat([request({ version: 'HTTP/1.0', headers: [none] }),
-                                    chunked(json(goodJob))]), { statuses: [400], closed: true }],
-  hosts: (d) => [Buffer.from(d.pick(['GET /v1/jobs HTTP/1.1\r\n\r\n',
-                   'GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n'])),
-                 { statuses: [400], closed: true }],
-  header_names: (d) => [request({ method: 'GET', headers: [d.pick(['X-A : b', 'X A: b', 'Host : b'])] }),
-                        { statuses: [400], closed: true }],
-  header_without_colon: (d) => [request({ method: 'GET', headers: [d.word(1 + d.below(30))] }),
-                                { statuses: [400, 0], closed: true }],
-  large_header: (d) => [request({ method: 'GET', headers: [`X-A: ${d.word(20000 + d.below(9000))}`] }),
-                        { statuses: [431], closed: true }],
-  many_headers: (d) => [request({ method: 'GET', headers: Array.from({ length: 101 + d.below(100) },
-                                  (_, i) => `X-${i}: b`) }), answers(431)],
-  long_line: (d) => [request({ method: 'GET', path: `/${d.word(20000)}` }),
-                     { statuses: [414, 431], closed: true }],
-  two_keys: () => [request({ method: 'GET', headers: ['Authorization: Bearer a',
-                             'Authorization: Bearer b'] }), answers(401)],
-  no_protocol: (d) => [Buffer.from(d.pick(['GET /healthz\r\n\r\n', 'GET\r\n\r\n', 'hello\r\n\r\n',
-                         'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n',
-                         'GET / HTTP/11\r\nHost: a\r\n\r\n', 'GET / FTP/1.1\r\nHost: a\r\n\r\n',
-                         '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', '\0\xff\xfe\r\n\r\n', '{}\r\n\r\n',
-                         `${d.word(d.below(300))}\r\n\r\n`]), 'latin1'),
-                       { statuses: [400, 408, 505, 0], closed: true }, { half: true, to_end: true }],
-  pipelined_garbage: (d) => [Buffer.concat([request({ method: 'GET', path: '/healthz' }),
-                               Buffer.from(`${d.pick(['\0\x01', 'x', 'POST'])}${d.word(9)}\r\n\r\n`)]),
-                             { statuses: [200], closed: true }, { half: true, to_end: true }],
-  expect: (d) => [request({ body: d.pick(['{', '[]', '{"a":1,"a":1}']),
-                            headers: ['Expect: 100-continue'] }), answers(400)],
-  job_field: (d) => { const field = d.pick(Object.keys(badJob));
-                      return [request({ body: json({ ...goodJob, [field]: d.pick(badJob[field]) }) }),
-                              names(field)]; },
-  bulk_field: (d) => { const field = d.pick(Object.keys(badJob));
-                       const jobs = Array.from({ length: 1 + d.below(5) }, () => goodJob);
-                       const at = d.below(jobs.length);
-                       jobs[at] = { ...goodJob, [field]: d.pick(badJob[field]) };
-                       return [request({ body: json({ jobs }) }), names(`jobs[${at}].${field}`)]; },
-  bulk: (d) => [request({ body: json(d.pick([{ jobs: [] }, { jobs: {} }, { jobs: 7 },
-                  { jobs: Array(1001).fill(0) }, { jobs: [goodJob], queue: 'q' }])) }),
-                names('jobs')],
-  unknown_field: (d) => { const name = d.pick(unknownNames);
-                          return [request({ body: withMember(goodJob, name, 1) }), names(name)]; },
-  body_field: (d) => { const { method, path, good, bad } = d.pick(bodies);
-                       const field = d.pick(Object.keys(bad));
-                       const body = json({ ...good, [field.split(/[.[]/)[0]]: d.pick(bad[field]) });
-                       return [request({ method, path: filled(path), body }), names(field)]; },
-  body_unknown: (d) => { const { method, path, good } = d.pick(bodies);
-                         const name = d.pick(unknownNames.filter((n) => !(n in good) && n !== 'attempt'
-                                                                  && n !== 'state' && n !== 'result'));
-                         return [request({ method, path: filled(path),
-                                           body: filled(withMember(good, name, 1)) }), names(name)]; },
-  query: (d) => { const { path, bad } = d.pick(queries);
-                  const field = d.pick(Object.keys(bad));
-                  return [request({ method: 'GET',
-                                    path: `${filled(path)}?${field}=${d.pick(bad[field])}` }),
-                          names(field)]; },
-  query_unknown: (d) => { const name = d.pick(['x', 'Limit', 'offset', 'org_id', d.word(300)]);
-                          return [request({ method: 'GET',
-                                            path: `${filled(d.pick(queries).path)}?${name}=1` }),
-                                  names(name)]; },
-  query_twice: (d) => [request({ method: 'GET', path: `/v1/jobs?limit=${1 + d.below(9)}&limit=2` }),
-                       names('limit')],
-  query_utf8: (d) => [request({ method: 'GET', path: `/v1/jobs?queue=${d.pick(['%ff', '%c0%af'])}` }),
-                      names('query')],
-  bad_id: (d) => [request({ method: 'GET', path: `/v1/jobs/${d.pick(['x', '7', '%ff', '-', defaultOrg,
-                    '01900000-0000-7000-8000-00000000000a', '..', "'%20OR%201=1"])}` }), answers(404)],
+  unwanted_body(d) {
+    const path = filled(d.pick(['/v1/jobs', '/v1/audit', '/healthz', '/v1/jobs/{job}']));
+    return [request({ method: 'GET', path, body: '{}' }), ends(400)];
+  },
+  cut_headers: (d) => [post(json(goodJob)).subarray(0, 1 + d.below(60)), ends(0, 408), half],
+  cut_body: (d) => [cut(d, post(json(goodJob)), 20), ends(0, 408), half],
+  cut_chunks: (d) => [cut(d, chunks(chunked(json(goodJob))), 20), ends(0, 408), half],
+  chunk_size(d) {
+    const size = d.pick(['zz', '-1', '0x35', 'g', ' ', '+1', '1 2', 'f'.repeat(17)]);
+    return [chunks(raw(`${size}\r\n${json(goodJob)}\r\n0\r\n\r\n`)), ends(0, 400, 413)];
+  },
+  two_lengths(d) {
+    const body = json(goodJob);
+    const header = d.pick(['Content-Length: 3', `Content-Length: ${body.length}`, inChunks,
+                           'transfer-encoding: chunked', 'Content-Length : 3',
+                           'Transfer-Encoding : chunked']);
+    return [post(body, header), ends(400)];
+  },
+  bad_length(d) {
+    const length = d.pick(['-1', '+3', '0x3', '3, 3', '3 3', '', 'x', '1e1', '3;',
+                           '9223372036854775808', '18446744073709551615']);
+    return [request({ length: false, body: json(goodJob), headers: [`Content-Length: ${length}`] }),
+            ends(400)];
+  },
+  transfer(d) {
+    const encoding = d.pick(['gzip', 'gzip, chunked', 'identity', 'chunked, identity', 'xchunked',
+                             'chunked;q=1', '']);
+    return [request({ length: false, body: json(goodJob),
+                      headers: [`Transfer-Encoding: ${encoding}`] }), ends(400)];
+  },
+  old_chunks: () => [Buffer.concat([request({ version: 'HTTP/1.0', headers: [inChunks] }),
+                                    chunked(json(goodJob))]), ends(400)],
+
+  // ----- headers, and what is no request at all
+
+  hosts: (d) => [raw(`GET /v1/jobs HTTP/1.1\r\n${d.pick(['', 'Host: a\r\nHost: a\r\n'])}\r\n`),
+                 ends(400)],
+  header_names: (d) => [get('/v1/jobs', d.pick(['X-A : b', 'X A: b', 'Host : b'])), ends(400)],
+  header_without_colon: (d) => [get('/v1/jobs', d.word(1 + d.below(30))), ends(0, 400)],
+  large_header: (d) => [get('/v1/jobs', `X-A: ${d.word(20000 + d.below(9000))}`), ends(431)],
+  many_headers: (d) => [get('/v1/jobs', ...Array.from({ length: 101 + d.below(100) },
+                                                      (_, i) => `X-${i}: b`)), answers(431)],
+  long_line: (d) => [get(`/${d.word(20000)}`), ends(414, 431)],
+  two_keys: () => [get('/v1/jobs', 'Authorization: Bearer a', 'Authorization: Bearer b'),
+                   answers(401)],
+  no_protocol(d) {
+    const bytes = d.pick(['GET /healthz\r\n\r\n', 'GET\r\n\r\n', 'hello\r\n\r\n', '{}\r\n\r\n',
+                          'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n',
+                          'GET / HTTP/11\r\nHost: a\r\n\r\n', 'GET / FTP/1.1\r\nHost: a\r\n\r\n',
+                          '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', '\0\xff\xfe\r\n\r\n',
+                          `${d.word(d.below(300))}\r\n\r\n`]);
+    return [raw(bytes), ends(0, 400, 408, 505), toEnd];
+  },
+  pipelined_garbage(d) {
+    const garbage = raw(`${d.pick(['\0\x01', 'x', 'POST'])}${d.word(9)}\r\n\r\n`);
+    return [Buffer.concat([get('/healthz'), garbage]), ends(200), toEnd];
+  },
+
+  // ----- what the body is
+
+  content_type(d) {
+    const type = d.pick(['text/plain', 'application/xml', 'application/x-www-form-urlencoded',
+                         'multipart/form-data; boundary=x', 'application/jsonx', '', 'json',
+                         'application/json; charset=utf-16', 'application/json;charset=latin1',
+                         'text/json', 'application/problem+json']);
+    return [post(json(goodJob), `Content-Type: ${type}`), answers(415)];
+  },
+  content_encoding(d) {
+    const encoding = d.pick(['gzip', 'deflate', 'br', 'zstd', 'x-gzip', 'gzip, identity']);
+    return [post(json(goodJob), `Content-Encoding: ${encoding}`), answers(415)];
+  },
+  not_json(d) {
+    const path = d.pick(['/v1/jobs', '/v1/leases', '/v1/executions/{id}/commit', '/v1/keys',
+                         '/v1/executions/batch']);
+    return [request({ body: d.pick(notJson), path: filled(path) }), answers(400)];
+  },
+  cut_json(d) {
+    const text = json(goodJob);
+    return [post(text.slice(0, 1 + d.below(text.length - 1))), answers(400)];
+  },
+  no_body: () => [post('', isJson, 'Content-Length: 0'), answers(400)],
+  expect: (d) => [post(d.pick(['{', '[]', '{"a":1,"a":1}']), 'Expect: 100-continue'),
+                  answers(400)],
+
+  // ----- what is in it
+
+  job_field(d) {
+    const { field, job } = wrongJob(d);
+    return [post(json(job)), names(field)];
+  },
+  bulk_field(d) {
+    const jobs = Array(1 + d.below(5)).fill(goodJob);
+    const { field, job } = wrongJob(d);
+    const at = d.below(jobs.length);
+    jobs[at] = job;
+    return [post(json({ jobs })), names(`jobs[${at}].${field}`)];
+  },
+  bulk: (d) => [post(json(d.pick([{ jobs: [] }, { jobs: {} }, { jobs: 7 },
+                                  { jobs: Array(1001).fill(0) },
+                                  { jobs: [goodJob], queue: 'q' }]))), names('jobs')],
+  unknown_field(d) {
+    const name = d.pick(unknownNames);
+    return [post(withMember(goodJob, name, 1)), names(name)];
+  },
+  body_field(d) {
+    const { method, path, good, bad } = d.pick(bodies);
+    const field = d.pick(Object.keys(bad));
+    const body = json({ ...good, [field.split(/[.[]/)[0]]: d.pick(bad[field]) });
+    return [request({ method, path: filled(path), body }), names(field)];
+  },
+  body_unknown(d) {
+    const { method, path, good } = d.pick(bodies);
+    const name = d.pick(unknownNames.filter((n) => !['attempt', 'state', 'result'].includes(n)));
+    return [request({ method, path: filled(path), body: filled(withMember(good, name, 1)) }),
+            names(name)];
+  },
+  query(d) {
+    const { path, bad } = d.pick(queries);
+    const field = d.pick(Object.keys(bad));
+    return [get(`${path}?${field}=${d.pick(bad[field])}`), names(field)];
+  },
+  query_unknown(d) {
+    const name = d.pick(['x', 'Limit', 'offset', 'org_id', d.word(300)]);
+    return [get(`${d.pick(queries).path}?${name}=1`), names(name)];
+  },
+  query_twice: (d) => [get(`/v1/jobs?limit=${1 + d.below(9)}&limit=2`), names('limit')],
+  query_utf8: (d) => [get(`/v1/jobs?queue=${d.pick(['%ff', '%c0%af'])}`), names('query')],
 };
 
-function check([bytes, right], answer) {
+function check(right, answer) {
   assert.ok(right.statuses.includes(answer.status),
             `status ${answer.status}, not ${right.statuses}: ${answer.text}`);
-  if (right.closed) assert.ok(answer.closed || answer.headers.get('connection') === 'close', 'open');
+  if (right.closed)
+    assert.ok(answer.closed || answer.headers.get('connection') === 'close', 'it stays open');
   if (right.allow) assert.ok(answer.headers.get('allow'), 'no Allow');
   if (!answer.body || answer.status < 400) return;
   assert.equal(answer.headers.get('content-type'), 'application/problem+json');
@@ -194,7 +245,7 @@ function check([bytes, right], answer) {
 async function ask(name, drawn) {
   const answer = await send(server.port, drawn[0], drawn[2]);
   try {
-    check(drawn, answer);
+    check(drawn[1], answer);
   } catch (error) {
     const shown = drawn[0].subarray(0, 600).toString('latin1');
     throw new Error(`${name} (seed ${seed}): ${error.message}\n--- sent\n${shown}`);
@@ -202,8 +253,8 @@ async function ask(name, drawn) {
 }
 
 const stored = async () => ({
-  jobs: (await server.get('/v1/jobs')).body.items.map((job) => [job.job_id, job.state, job.updated_at]),
-  audit: (await server.get('/v1/audit')).body.items.map((event) => event.event_id ?? event),
+  jobs: (await server.get('/v1/jobs')).body.items,
+  audit: (await server.get('/v1/audit')).body.items,
   keys: (await server.get('/v1/keys')).body.items,
 });
 
@@ -239,4 +290,22 @@ test(`${REQUESTS} bad requests: the right status each, nothing stored, memory an
   const held_now = (await server.get(`/v1/jobs/${held.job.job_id}/executions`)).body.items;
   assert.deepEqual(held_now.map((e) => [e.status, e.attempt]), [['LEASED', 1]]);
   assert.equal(JSON.parse(run(server.directory, 'verify', '--json')).jobs, 1);
+});
+
+// What the protocol library takes though a stricter one would not: folded headers, lines without
+// CR, a NUL that ends a text. Harmless as long as nobody can make two requests of one.
+test('what is taken in spite of its form is one request', async () => {
+  const odd = [
+    'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n c\r\nConnection: close\r\n\r\n',
+    'GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n',
+    'GET /healthz\0/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: b\0c\r\nConnection: close\r\n\r\n',
+    '\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET /healthz HTTP/1.9\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+  ];
+  const inner = 'GET /v1/keys HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  for (const text of odd) {
+    const answer = await send(server.port, raw(text + inner), { to_end: true });
+    assert.deepEqual([answer.status, answer.rest, answer.closed], [200, '', true], text);
+  }
 });

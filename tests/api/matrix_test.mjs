@@ -136,7 +136,7 @@ function oneKeyEach() {
   assert.equal(withChecksum(`pawl_${env}_${id}_${secret}`), keys.admin);
   bad = {
     none: undefined,
-    malformed: 'x',
+    malformed: 'not-a-key',
     'no secret': `pawl_${env}_${id}`,
     'wrong secret': withChecksum(`pawl_${env}_${id}_${other(secret[0])}${secret.slice(1)}`),
     'wrong checksum': `pawl_${env}_${id}_${secret}_${other(sum[0])}${sum.slice(1)}`,
@@ -182,7 +182,7 @@ test('every route with every bad key is 401, and says no more than that', async 
       const answer = await ask(route, nobody, key);
       assert.equal(answer.status, 401, `${route[0]} ${route[1]} with ${name}: ${answer.text}`);
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
-      if (key?.length > 20) assert.ok(!answer.text.includes(key.slice(10)), 'the key is in the answer');
+      assert.ok(!key || !answer.text.includes(key), 'the key is in the answer');
     }
 });
 
@@ -349,8 +349,10 @@ test('a tenant\'s pause and purge leave another\'s share of the queue alone', as
 test('payloads are for those who may see them', async () => {
   const at = await running(P1, 'payload');
   for (const [role, sees] of [['viewer', false], ['operator', false], ['producer', true],
-                              ['worker', true], ['admin', true]])
-    assert.equal((await ask(['GET', '/v1/jobs/{job}'], at, keys[role])).body.payload !== null, sees);
+                              ['worker', true], ['admin', true]]) {
+    const { body } = await ask(['GET', '/v1/jobs/{job}'], at, keys[role]);
+    assert.equal(body.payload !== null, sees, role);
+  }
 });
 
 // ----- events

@@ -2,8 +2,10 @@
 // with a good answer, and every refusal that can be provoked from outside.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { makeKey, scratch, start } from './server.mjs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeKey, pawl, scratch, start } from './server.mjs';
 import { Conformance, nowhere, operations, otherMethods, raw } from './conformance.mjs';
 import { problems, resolve, schemaProblems } from './schema.mjs';
 
@@ -135,6 +137,28 @@ test('the document is the same text every time', async () => {
   assert.equal(one.text, two.text);
 });
 
+// ----- the page about it
+
+const source = process.env.SOURCE ?? '.';
+
+test('docs/api.md has the tables of this document', () => {
+  const { status, stderr } = spawnSync(join(source, 'tools', 'api-docs'), ['--check', pawl],
+                                       { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
+
+test('what docs/api.md sends in its examples is what the routes take', () => {
+  const page = readFileSync(join(source, 'docs', 'api.md'), 'utf8');
+  const calls = [...page.matchAll(/curl -s (?:-X (\w+) )?"?\$URL([^\s"]+)([^'\n]*-d '([^']*)')?/g)];
+  assert.ok(calls.length >= 10);
+  for (const [, method, path, sends, text] of calls) {
+    const where = path.replace(/\$\w+/, '01890000-0000-7000-8000-000000000000');
+    const found = conformance.find(method ?? (sends ? 'POST' : 'GET'), where.split('?')[0]);
+    assert.ok(found, `${method} ${path}`);
+    conformance.requested(found, where, sends ? JSON.parse(text) : undefined);
+  }
+});
+
 // ----- good answers
 
 test('jobs: stored, known, many, listed, looked at', async () => {
@@ -244,7 +268,8 @@ test('events: a stream of them, each as the document says', async () => {
   const event = JSON.parse(fields.data);
   assert.deepEqual(problems(document, document.components.schemas.Event, event), []);
   assert.deepEqual([fields.id, fields.event], [String(event.event_id), event.event]);
-  conformance.answered('GET', '/v1/events', { status: answer.status, headers: answer.headers, text });
+  const { status, headers } = answer;
+  conformance.answered('GET', '/v1/events', { status, headers, text });
 });
 
 // ----- refusals of any route
@@ -260,7 +285,8 @@ test('401: no key, a wrong one, and two', async () => {
   conformance.answered('GET', '/v1/jobs', two);
   for (const one of withKey()) {
     for (const key of [undefined, 'pawl_live_not-a-key']) {
-      const answer = await conformance.ask(server, one.method, nowhere(one.path), body(one), { key });
+      const answer = await conformance.ask(server, one.method, nowhere(one.path), body(one),
+                                           { key });
       assert.equal(answer.status, 401, one.name);
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     }
@@ -305,7 +331,7 @@ test('404 and 405: nothing there, and another method', async () => {
   }
 });
 
-test('400, 413, 415, 422: what cannot be read', async () => {
+test('400, 413, 415, 422, 431: what cannot be read', async () => {
   for (const one of conformance.all) {
     const path = nowhere(one.path);
     const ask = async (where, options, json) =>
@@ -314,8 +340,11 @@ test('400, 413, 415, 422: what cannot be read', async () => {
     const head = [`${one.method} ${path} HTTP/1.1`, 'Host: localhost',
                   `Authorization: Bearer ${keys.admin}`, 'Content-Type: application/json'];
     const large = await raw(server.port, [...head, 'Content-Length: 99999999']);
-    assert.equal(large.status, 413, one.name);
+    assert.equal(large.status, one.operation.requestBody ? 413 : 400, one.name);
     conformance.answered(one.method, path, large);
+    const headers = await raw(server.port, [...head, ...Array(200).fill('X-More: 1')]);
+    assert.equal(headers.status, 431, one.name);
+    conformance.answered(one.method, path, headers);
     const lengths = await raw(server.port, [...head, 'Content-Length: 1', 'Content-Length: 2']);
     assert.equal(lengths.status, 400, one.name);
     conformance.answered(one.method, path, lengths);
@@ -323,6 +352,7 @@ test('400, 413, 415, 422: what cannot be read', async () => {
     if (!one.operation.requestBody) continue;
     assert.equal(await ask(path, { body: '{"a":1,"a":2}' }), 400, one.name);
     assert.equal(await ask(path, { body: 'a=1', headers: { 'content-type': 'text/plain' } }), 415);
+    assert.equal(await ask(path, { headers: { 'content-encoding': 'gzip' } }, {}), 415, one.name);
     assert.equal(await ask(path, {}, { odd: 1 }), 422, one.name);
   }
 });
@@ -388,10 +418,9 @@ test('409: each conflict by its code', async () => {
   await refused('conflict', as('worker', 'PUT', step, { ...who, result: 2 }));
   await refused('conflict', as('operator', 'PATCH', `/v1/jobs/${lease.job_id}`, { priority: 1 }));
   await call(lease, 'commit', { done: true });
-  await refused('already_committed', call(lease, 'commit'));
-  for (const what of ['submit', 'cancel']) {
-    await refused('terminal', as('admin', 'POST', `/v1/jobs/${lease.job_id}/${what}`));
-  }
+  await refused('already_committed', call(lease, 'commit', { result: 'another' }));
+  await refused('terminal', as('producer', 'POST', `/v1/jobs/${lease.job_id}/cancel`));
+  await refused('terminal', as('producer', 'POST', `/v1/jobs/${lease.job_id}/submit`));
   const waiting = await stored();
   await refused('conflict', as('producer', 'POST', `/v1/jobs/${waiting.job_id}/retry`));
 });
@@ -409,7 +438,7 @@ test('422: an effect that the category does not allow', async () => {
 // What no request from outside can provoke on a healthy server, or only by waiting.
 const never = ['408', '500', '503', '507'];
 const notProvoked = ['401', '403', '421', '429'].map((status) => `${status} GET /metrics`);
-const codesNotProvoked = {};
+const codesNotProvoked = { 400: ['usage'] };  // of the command line
 
 test('every route gave every status it documents, but for those listed here', () => {
   const missing = [];

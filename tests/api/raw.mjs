@@ -27,7 +27,8 @@ function parse(bytes, closed) {
 }
 
 function read_json(answer) {
-  if (answer.text && /json/.test(answer.headers.get('content-type') ?? '')) answer.body = JSON.parse(answer.text);
+  const is_json = /json/.test(answer.headers.get('content-type') ?? '');
+  if (answer.text && is_json) answer.body = JSON.parse(answer.text);
   return answer;
 }
 
