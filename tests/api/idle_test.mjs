@@ -14,6 +14,9 @@ const descriptors = Number(execFileSync('sh', ['-c', 'ulimit -Hn']).toString()
                              .replace('unlimited', '1048576'));
 const skip = descriptors < WAITING + 500 && `ulimit -Hn is ${descriptors}`;
 
+// A runner of tests may ask malloc to write into all it gives: then reserved memory counts as used.
+delete process.env.MALLOC_PERTURB_;
+
 let server;
 before(async () => { server = await start(); });
 after(() => server?.stop());
