@@ -103,7 +103,6 @@ CHECKED bool events_of_job(struct tx *tx, int64_t job, struct audit_event **even
 struct event_filter {
     int64_t before;   // the id to go on from; 0: the newest
     int64_t after;    // only later ones than this id; 0: all
-    bool oldest_first;  // those after `after`, as they happened: for who follows
     bool has_job;
     struct id job;
     enum event event; // 0: any
@@ -114,7 +113,6 @@ struct event_list {
     struct audit_event *events;
     size_t count;
     int64_t next;  // `before` of the next page; 0: that was all
-    int64_t last;  // the id of the last event that was looked at: `after` of who follows
 };
 
 // The events of the caller's org, newest first; of its projects only, and nothing but jobs, when it
@@ -122,3 +120,8 @@ struct event_list {
 // next one. PAWL_NOT_FOUND for a job it may not see.
 CHECKED bool events_of_org(struct tx *tx, const struct event_filter *filter,
                            struct event_list *list, struct pawl_error *err);
+
+// The same events after the id `*after`, oldest first: nothing is left out between two calls. The
+// last row that was looked at becomes `*after`; list->next is 0 when there was none after it.
+CHECKED bool events_after(struct tx *tx, int64_t *after, size_t limit, struct event_list *list,
+                          struct pawl_error *err);
