@@ -72,7 +72,7 @@ format: ## rewrites the C sources as lint wants them
 	@tools/format
 
 install: export PREFIX := $(PREFIX)
-install: ## installs program and library below PREFIX (/usr/local); DESTDIR is put in front of it
+install: ## installs program, library, manual, completions below PREFIX (/usr/local), after DESTDIR
 	@tools/packages build
 	@tools/build build product
 	@said=$$(meson setup --reconfigure "-Dprefix=$$(realpath -ms -- "$$PREFIX")" build 2>&1) \

@@ -640,6 +640,16 @@ SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_typ
  WHERE a.id < $1 AND a.id > $2 AND a.job = $4
  ORDER BY a.id DESC LIMIT $3;
 
+-- The other way round, for whoever follows: the events after $1, oldest first.
+-- name: audit_page_after
+SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
+       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
+       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+  FROM audit_events a
+  LEFT JOIN jobs j ON j.id = a.job
+ WHERE a.id > $1
+ ORDER BY a.id LIMIT $2;
+
 -- name: audit_event_names
 -- scans: a short table of names
 SELECT event, name FROM audit_event_names ORDER BY event;

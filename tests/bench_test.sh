@@ -85,9 +85,9 @@ check BENCH_explains_itself says 'pickup: enqueue call to handler start'
 # The processes that this one started and that still run, by the line they were started with.
 servers() { pgrep -f "^pawl serve --store sqlite:$here/temporary/" || true; }
 
-# As few open files as 300 leave room for 100 long-polls.
+# As few open files as 400 leave room for 100 long-polls.
 over_http() {
-    (ulimit -n 300 && "$pawl" bench --mode http --jobs 500 --threads 3 "$@") >.out 2>.err
+    (ulimit -n 400 && "$pawl" bench --mode http --jobs 500 --threads 3 "$@") >.out 2>.err
 }
 
 check BENCH_http_measures_a_server over_http --json

@@ -6,7 +6,8 @@ worker=${BUILD:?the build directory}/tests/programs/stepper
 here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
-unset PAWL_STORE NO_COLOR
+unset PAWL_STORE PAWL_API_KEY NO_COLOR
+export PAWL_SERVER=  # whoever has a server on the default address is not asked
 export LC_ALL=C.UTF-8 TERM=xterm WIDTH=200
 passed=0
 failed=0

@@ -198,6 +198,50 @@ TEST_EACH_DB(EXEC_6_a_commit_brings_its_follow_ups_and_annotations)
     EXPECT_STR(claimed[0].job.contract.origin, "follow_up");
 }
 
+// Two notifications that are refused, one for its key and one for its queue, and another job.
+TEST_EACH_DB(OPS_2_a_notification_that_is_refused_fails_no_commit_and_is_told)
+{
+    struct job job = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    struct contract known = contract_for(box, "mail");
+    struct job stored;
+    bool deduplicated;
+    known.idempotency_key = S("mail-1");
+    OK(job_enqueue(tx, &known, &stored, &deduplicated, err));
+    struct contract next[] = { contract_for(box, "mail"), contract_for(box, "mail"),
+                               contract_for(box, "send") };
+    next[0].policy = next[1].policy = *policy_builtin(S("notification"));
+    next[0].idempotency_key = S("mail-1");
+    next[0].payload = S("{\"another\":\"content\"}");
+    next[1].queue = DEADLETTER_QUEUE;
+    struct execution e;
+    struct commit commit = { .follow_ups = next, .follow_up_count = 3, .done = true };
+    OK(execution_commit(tx, &lease, &commit, &e, err));
+    EXPECT_INT(events(box, job.id, EVENT_JOB_ANNOTATED), 2);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs WHERE origin = 'follow_up'"), 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM audit_events WHERE detail LIKE "
+                               "'%follow_up_refused%key_reused%'"),
+               1);
+}
+
+// Any other job among them is part of the commit: all or nothing.
+TEST_EACH_DB(OPS_2_another_follow_up_that_is_refused_fails_the_commit)
+{
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    struct contract known = contract_for(box, "send");
+    struct job stored;
+    bool deduplicated;
+    known.idempotency_key = S("send-1");
+    OK(job_enqueue(tx, &known, &stored, &deduplicated, err));
+    struct contract next = contract_for(box, "send");
+    next.idempotency_key = S("send-1");
+    next.payload = S("{\"another\":\"content\"}");
+    struct execution e;
+    struct commit commit = { .follow_ups = &next, .follow_up_count = 1, .done = true };
+    REFUSED(PAWL_KEY_REUSED, execution_commit(tx, &lease, &commit, &e, err));
+}
+
 TEST_EACH_DB(EXEC_6_a_bad_commit_is_refused_with_every_problem)
 {
     must_enqueue(box, "report");

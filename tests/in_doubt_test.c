@@ -5,6 +5,7 @@
 #include "store/driver.h"
 
 // The way from a job object to the store, without the program around it.
+#include "cli/batch.c"    // NOLINT(bugprone-suspicious-include)
 #include "cli/request.c"  // NOLINT(bugprone-suspicious-include)
 #include "cli/session.c"  // NOLINT(bugprone-suspicious-include)
 
@@ -39,20 +40,36 @@ static struct cli session_with(struct box *box, bool (*commit)(struct db *, stru
     return cli;
 }
 
+static json_t *job_object(const char *key)
+{
+    return json_pack("{s:s, s:{}, s:s}", "job_type", "a", "payload", "idempotency_key", key);
+}
+
+static struct batch batch_of(struct entry *entries, size_t count)
+{
+    return (struct batch){
+        .arena = test_arena(),
+        .entries = entries,
+        .count = count,
+        .wants_jobs = true,
+    };
+}
+
 static void expect_stored_once(struct box *box, struct cli *cli)
 {
-    struct answer answers[2] = {0};
+    struct entry entries[] = { { .object = job_object("a") }, { .object = job_object("b") } };
+    struct batch batch = batch_of(entries, countof(entries));
     struct pawl_error err = {0};
-    struct contract contracts[] = { contract_for(box, "a"), contract_for(box, "b") };
-    contracts[0].idempotency_key = S("a");
-    contracts[1].idempotency_key = S("b");
-    MUST(requests_store(cli, contracts, countof(contracts), test_arena(), answers, &err));
-    for (size_t i = 0; i < countof(answers); i++) {
-        EXPECT_INT(answers[i].error.code, PAWL_OK);
-        EXPECT(!answers[i].known);
-        EXPECT_INT(must_load(box, answers[i].job.id).state, JOB_QUEUED);
+    MUST(batch_store(cli, &batch, &err));
+    for (size_t i = 0; i < countof(entries); i++) {
+        struct id id;
+        EXPECT(entry_open(&entries[i]));
+        EXPECT(!entries[i].known);
+        EXPECT(id_parse(str_of(json_string_value(json_object_get(entries[i].job, "job_id"))), &id));
+        EXPECT_INT(must_load(box, id).state, JOB_QUEUED);
     }
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);
+    batch_end(&batch);
     session_close(cli);
 }
 
@@ -74,23 +91,25 @@ TEST_EACH_DB(OPS_4_a_job_from_before_is_still_called_known)
     contract.idempotency_key = S("a");
     contract.request_id = S("an-earlier-request");
     must_add(box, &contract);
-    struct answer answer = {0};
+    struct entry entry = { .object = job_object("a") };
+    struct batch batch = batch_of(&entry, 1);
     struct pawl_error err = {0};
     struct cli cli = session_with(box, lose_the_commit);
-    contract.request_id = box->caller.request_id;
-    MUST(requests_store(&cli, &contract, 1, test_arena(), &answer, &err));
-    EXPECT(answer.known);
+    MUST(batch_store(&cli, &batch, &err));
+    EXPECT(entry.known);
+    batch_end(&batch);
     session_close(&cli);
 }
 
 TEST_EACH_DB(OPS_4_what_cannot_be_found_out_is_said_to_be_in_doubt)
 {
-    struct answer answer = {0};
+    struct entry entry = { .object = job_object("a") };
+    struct batch batch = batch_of(&entry, 1);
     struct pawl_error err = {0};
-    struct contract contract = contract_for(box, "a");
-    contract.idempotency_key = S("a");
     struct cli cli = session_with(box, commit_and_lose_the_reply);
     cli.value[OPTION_STORE] = str_format(test_arena(), "%.*s-gone", STR(box->url));
-    EXPECT_REFUSED(PAWL_IN_DOUBT, requests_store(&cli, &contract, 1, test_arena(), &answer, &err));
+    EXPECT_REFUSED(PAWL_IN_DOUBT, batch_store(&cli, &batch, &err));
+    EXPECT(!entry.job);
+    batch_end(&batch);
     session_close(&cli);
 }

@@ -1,54 +1,43 @@
-// pawl submit, cancel, retry, change: each is one operation of the engine in one transaction.
+// pawl submit, cancel, retry, change: each is one operation on one job.
+#include "cli/backend.h"
+#include "cli/object.h"
 #include "cli/output.h"
-#include "cli/session.h"
 #include "cli/value.h"
-#include "engine/job.h"
 
-static bool begin(struct cli *cli, struct id *id, struct tx *tx, struct pawl_error *err)
+static bool print_job(struct cli *cli, json_t *job, const char *remark, struct pawl_error *err)
 {
-    return value_job_id(cli, id, err) && session_open(cli, STORE_CHANGE, err)
-        && session_begin(cli, TX_WRITE, &cli->arena, tx, err);
-}
-
-static bool finish(struct cli *cli, struct tx *tx, const struct job *job, const char *remark,
-                   struct pawl_error *err)
-{
-    if (!tx_commit(tx, err))
-        return false;
     if (cli->given[OPTION_JSON])
-        return print_json(&cli->arena, job_json(&cli->arena, job), err);
+        return print_json(&cli->arena, json_incref(job), err);
     print_job_line(&cli->arena, job, remark);
     return true;
 }
 
-bool command_submit(struct cli *cli, struct pawl_error *err)
+static bool act_on_job(struct cli *cli, enum job_act act, json_t **job, struct pawl_error *err)
 {
     struct id id;
-    struct job job;
-    SCOPED(tx) struct tx tx = {0};
-    return begin(cli, &id, &tx, err) && job_submit(&tx, id, &job, err)
-        && finish(cli, &tx, &job, "submitted", err);
+    return value_job_id(cli, &id, err) && cli->backend->act(cli, id, act, job, err);
+}
+
+bool command_submit(struct cli *cli, struct pawl_error *err)
+{
+    SCOPED(json) json_t *job = NULL;
+    return act_on_job(cli, ACT_SUBMIT, &job, err) && print_job(cli, job, "submitted", err);
 }
 
 bool command_cancel(struct cli *cli, struct pawl_error *err)
 {
-    struct id id;
-    struct job job;
-    SCOPED(tx) struct tx tx = {0};
-    return begin(cli, &id, &tx, err) && job_cancel(&tx, id, &job, err)
-        && finish(cli, &tx, &job, job_state_final(job.state) ? "cancelled" : "asked to stop", err);
+    SCOPED(json) json_t *job = NULL;
+    return act_on_job(cli, ACT_CANCEL, &job, err)
+        && print_job(cli, job, object_ended(job) ? "cancelled" : "asked to stop", err);
 }
 
 bool command_retry(struct cli *cli, struct pawl_error *err)
 {
-    struct id id;
-    struct job job;
-    SCOPED(tx) struct tx tx = {0};
-    return begin(cli, &id, &tx, err) && job_retry(&tx, id, &job, err)
-        && finish(cli, &tx, &job, "new job", err);
+    SCOPED(json) json_t *job = NULL;
+    return act_on_job(cli, ACT_RETRY, &job, err) && print_job(cli, job, "new job", err);
 }
 
-static struct job_change wanted_change(const struct cli *cli, pawl_time now)
+static struct job_change wanted_change(const struct cli *cli)
 {
     struct job_change change = {
         .has_run_at = cli->given[OPTION_AT],
@@ -57,7 +46,7 @@ static struct job_change wanted_change(const struct cli *cli, pawl_time now)
         .queue = cli->value[OPTION_QUEUE],
     };
     if (change.has_run_at)
-        change.run_at = value_time(cli, OPTION_AT, now);
+        change.run_at = value_time(cli, OPTION_AT, world_wall(cli->world));
     if (change.has_priority)
         change.priority = value_number(cli, OPTION_PRIORITY);
     return change;
@@ -66,12 +55,10 @@ static struct job_change wanted_change(const struct cli *cli, pawl_time now)
 bool command_change(struct cli *cli, struct pawl_error *err)
 {
     struct id id;
-    struct job job;
-    SCOPED(tx) struct tx tx = {0};
+    SCOPED(json) json_t *job = NULL;
     if (!cli->given[OPTION_AT] && !cli->given[OPTION_PRIORITY] && !cli->given[OPTION_QUEUE])
         return usage(cli, err, "change needs at least one of --at, --priority and --queue");
-    if (!begin(cli, &id, &tx, err))
-        return false;
-    struct job_change change = wanted_change(cli, tx.now);
-    return job_change(&tx, id, &change, &job, err) && finish(cli, &tx, &job, "changed", err);
+    struct job_change change = wanted_change(cli);
+    return value_job_id(cli, &id, err) && cli->backend->change(cli, id, &change, &job, err)
+        && print_job(cli, job, "changed", err);
 }

@@ -8,6 +8,9 @@
 #include "model/contract.h"
 #include "store/db.h"
 
+struct backend;
+struct client;
+
 enum option {
     OPTION_STORE,
     OPTION_ORG,
@@ -49,6 +52,11 @@ enum option {
     OPTION_NAME,
     OPTION_EXPIRES,
     OPTION_YES,
+    OPTION_SERVER,
+    OPTION_KEY_FILE,
+    OPTION_CACERT,
+    OPTION_MAN,
+    OPTION_MARKDOWN,
     OPTIONS
 };
 
@@ -57,6 +65,7 @@ struct option_row {
     const char *value;              // what its value is called; NULL: it has none
     const char *want;               // completes "must be ..."; NULL: the contract judges the value
     bool (*fits)(struct str value);
+    const char *values;             // all there are, for completion; NULL: too many to list
 };
 
 const struct option_row *option_row(enum option option);
@@ -84,7 +93,10 @@ struct cli {
     struct str *words;        // what is no option, the command's name left out
     size_t word_count;
     struct caller caller;
+    const struct backend *backend;  // of a command that takes --server
     struct db *db;            // closed by main
+    struct client *client;    // closed by main; NULL: no server is asked
+    struct str server_org;    // of the key, once the server was asked
     struct problems problems; // main prints each on its own line
     int status;               // of a command that is done: 0, or 1 when the answer is no
 };
@@ -98,12 +110,14 @@ struct command {
     const char *example;
     const struct offer *offers;
     size_t offer_count;
+    const char *verbs;         // what its first word can be; NULL: anything
     const char *repeats;       // the option that may be given more than once; NULL: none
     bool (*act)(struct cli *cli, struct pawl_error *err);
 };
 
 const struct command *command_at(size_t index);       // NULL past the end
 const struct command *command_find(struct str name);  // NULL when there is none of this name
+bool command_offers(const struct command *command, enum option option);
 
 // Reads the words of the command line: options stand anywhere, `--name value` or `--name=value`;
 // after `--` there are none. PAWL_USAGE names what is wrong and where to read on. When help or the
@@ -138,6 +152,7 @@ CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 
 void help_program(void);

@@ -1,9 +1,15 @@
 // The table of commands. A new command is a row here and a function.
-#include "cli/command.h"
+#include "cli/backend.h"
 
 // clang-format off
 #define STORE { OPTION_STORE, "the store; else $PAWL_STORE, else sqlite:pawl.db" }
-#define ORG { OPTION_ORG, "in whose name; else the default org" }
+#define ORG { OPTION_ORG, "in whose name; else the default org. Only on a store" }
+#define WHERE                                                                                 \
+    { OPTION_SERVER, "ask this server; else $PAWL_SERVER, else " SERVER_DEFAULT "\n"          \
+                     "if one answers there, and the store else" },                            \
+    { OPTION_KEY_FILE, "where the API key is; else $PAWL_API_KEY" },                          \
+    { OPTION_CACERT, "who may sign a server's certificate (PEM); else $PAWL_CACERT" },        \
+    { OPTION_STORE, "work on this store; else $PAWL_STORE, else sqlite:pawl.db" }
 #define JSON { OPTION_JSON, "print JSON" }
 #define HELP { OPTION_HELP, "this page" }
 #define OFFERS(...)                          \
@@ -33,7 +39,7 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "the project it belongs to" },
              { OPTION_CORRELATION_ID, "what it has in common with other work" },
              { OPTION_WAIT, "wait for its end: 0 when it SUCCEEDED, else 1" },
-             STORE, ORG, JSON, HELP) },
+             WHERE, ORG, JSON, HELP) },
     { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
       .details =
           "Each line is a job object; - reads standard input. A line needs job_type and payload,\n"
@@ -46,7 +52,7 @@ static const struct command commands[] = {
           "its number and left out; the others are stored.\n",
       .example = "pawl import jobs.jsonl",
       .act = command_import,
-      OFFERS(STORE, ORG, JSON, HELP) },
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "jobs", "", 0, 0, "list jobs, newest first",
       .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl jobs --state FAILED --type report.export --limit 50",
@@ -56,22 +62,22 @@ static const struct command commands[] = {
              { OPTION_TYPE, "only of this type" },
              { OPTION_SERIAL_KEY, "only of this serial key" },
              { OPTION_LIMIT, "how many, 1 to 10000; else 20" },
-             STORE, ORG, JSON, HELP) },
+             WHERE, ORG, JSON, HELP) },
     { "show", "ID", 1, 1, "show one job with its executions, steps and audit trail",
       .details = "",
       .example = "pawl show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_show,
-      OFFERS(STORE, ORG, JSON, HELP) },
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "submit", "ID", 1, 1, "submit a job that was left CREATED",
       .details = "",
       .example = "pawl submit 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_submit,
-      OFFERS(STORE, ORG, JSON, HELP) },
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "cancel", "ID", 1, 1, "end a waiting job, or ask a running one to stop",
       .details = "",
       .example = "pawl cancel 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_cancel,
-      OFFERS(STORE, ORG, JSON, HELP) },
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "retry", "ID", 1, 1, "make a new job from a finished one",
       .details =
           "The new job has the same content, a key of its own, and its parent's id. It goes back\n"
@@ -79,7 +85,7 @@ static const struct command commands[] = {
           "that is open.\n",
       .example = "pawl retry 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_retry,
-      OFFERS(STORE, ORG, JSON, HELP) },
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "change", "ID", 1, 1, "change time, priority or queue of a waiting job",
       .details = "",
       .example = "pawl change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 --at +10m --priority 5",
@@ -87,7 +93,7 @@ static const struct command commands[] = {
       OFFERS({ OPTION_AT, "not before this time: RFC 3339, or from now: +5m" },
              { OPTION_PRIORITY, "-100 to 100, higher first" },
              { OPTION_QUEUE, "the queue it moves to" },
-             STORE, ORG, JSON, HELP) },
+             WHERE, ORG, JSON, HELP) },
     { "queues", "", 0, 0, "show queues: what waits, what runs, what is paused",
       .details =
           "Without --org all orgs together. WEIGHT says how often a queue is served while others\n"
@@ -95,7 +101,7 @@ static const struct command commands[] = {
           "the oldest ready job could have been taken.\n",
       .example = "pawl queues",
       .act = command_queues,
-      OFFERS({ OPTION_ORG, "only the share of this org" }, STORE, JSON, HELP) },
+      OFFERS({ OPTION_ORG, "only the share of this org" }, WHERE, JSON, HELP) },
     { "queue", "pause|resume|purge QUEUE", 2, 2, "pause, resume or empty a queue",
       .details =
           "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
@@ -106,9 +112,10 @@ static const struct command commands[] = {
           "Without --org the whole queue, of every org.\n",
       .example = "pawl queue pause q:exports",
       .act = command_queue,
+      .verbs = "pause resume purge",
       OFFERS({ OPTION_ORG, "only the share of this org" },
              { OPTION_YES, "purge, and do not only count" },
-             STORE, JSON, HELP) },
+             WHERE, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"
@@ -178,6 +185,7 @@ static const struct command commands[] = {
           "Markdown: form, default and meaning of every key.\n",
       .example = "pawl config check pawl.yaml",
       .act = command_config,
+      .verbs = "check keys",
       OFFERS(JSON, HELP) },
     { "key", "create|list|revoke [ID]", 1, 2, "make, list and end the keys of an org",
       .details =
@@ -193,24 +201,35 @@ static const struct command commands[] = {
           "revoke takes the id, the third part of a key; servers obey within 10 s.\n",
       .example = "pawl key create --role worker --name reports-1 --expires 90d",
       .act = command_key,
+      .verbs = "create list revoke",
       .repeats = "project",
       OFFERS({ OPTION_ROLE, "what its holder may do, see above; create needs it" },
              { OPTION_PROJECT, "only this project; may be given more than once" },
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
-             STORE, ORG, JSON, HELP) },
+             WHERE, ORG, JSON, HELP) },
     { "org", "list|disable [UUID]", 1, 2, "list the orgs of a store, or refuse all keys of one",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
           "with one of its keys is answered any more.\n",
       .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_org,
+      .verbs = "list disable",
       OFFERS(STORE, JSON, HELP) },
-    { "help", "[COMMAND]", 0, 1, "explain a command",
+    { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
+      .details =
+          "For one session of bash: source <(pawl completion bash). For good it is installed with\n"
+          "pawl, as the manual is: man pawl.\n",
+      .example = "pawl completion zsh > ~/.zfunc/_pawl",
+      .act = command_completion,
+      .verbs = "bash zsh",
+      OFFERS(HELP) },
+    { "help", "[COMMAND]", 0, 1, "explain a command, or print the manual of all",
       .details = "",
       .example = "pawl help enqueue",
       .act = command_help,
-      OFFERS(HELP) },
+      OFFERS({ OPTION_MAN, "the manual page, for man -l or a file pawl.1" },
+             { OPTION_MARKDOWN, "the same as Markdown" }, HELP) },
 };
 // clang-format on
 

@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include "base/time_text.h"
+#include "cli/backend.h"
+#include "cli/object.h"
 #include "cli/output.h"
-#include "cli/request.h"
-#include "cli/session.h"
 #include "cli/value.h"
-#include "engine/job.h"
-
-#define POLL_US MILLISECONDS(200)
 
 static bool read_stdin(struct arena *arena, struct str *text, struct pawl_error *err)
 {
@@ -110,71 +107,73 @@ static bool job_object(const struct cli *cli, json_t *payload, json_t **object,
     return *object || fail(err, PAWL_NO_MEMORY, "no memory to make the request");
 }
 
-static bool read_request(struct cli *cli, struct contract *contract, struct pawl_error *err)
+// Takes over the object.
+static bool send(struct cli *cli, json_t *object, struct entry *entry, struct pawl_error *err)
 {
-    json_t *payload = NULL;
-    SCOPED(json) json_t *object = NULL;
-    if (!read_payload(cli, &payload, err) || !job_object(cli, payload, &object, err))
+    *entry = (struct entry){ .object = object };
+    struct batch batch = {
+        .arena = &cli->arena,
+        .entries = entry,
+        .count = 1,
+        .recipe = cli->given[OPTION_DEDUPE] ? KEY_DERIVED : KEY_UNIQUE,
+        .wants_jobs = true,
+    };
+    if (!cli->backend->enqueue(cli, &batch, err))
         return false;
-    enum key_recipe recipe = cli->given[OPTION_DEDUPE] ? KEY_DERIVED : KEY_UNIQUE;
-    return request_read(cli, object, recipe, contract, &cli->problems)
-        || problems_none(&cli->problems, err);
+    for (size_t i = 0; i < entry->problem_count; i++)
+        problem_add(&cli->problems, str_cstr(&cli->arena, entry->problems[i].field), "%.*s",
+                    STR(entry->problems[i].message));
+    if (entry->error.code != PAWL_OK)
+        return fail(err, entry->error.code, "%s", entry->error.message);
+    return problems_none(&cli->problems, err);
 }
 
-static bool state_of(struct cli *cli, struct id id, enum job_state *state, struct pawl_error *err)
+static bool print_answer_json(struct cli *cli, const struct entry *entry, struct pawl_error *err)
 {
-    struct job job;
-    SCOPED(arena) struct arena arena = {0};
-    SCOPED(tx) struct tx tx = {0};
-    if (!session_begin(cli, TX_READ, &arena, &tx, err) || !job_load(&tx, id, &job, err))
-        return false;
-    *state = job.state;
-    return true;
-}
-
-static bool wait_for_end(struct cli *cli, struct job *job, struct pawl_error *err)
-{
-    enum job_state state = job->state;
-    if (!job_state_final(state))
-        fprintf(stderr, "waiting for %.*s ...\n", STR(id_text(&cli->arena, job->id)));
-    while (!job_state_final(state)) {
-        world_sleep(cli->world, POLL_US);
-        if (!state_of(cli, job->id, &state, err))
-            return false;
-    }
-    SCOPED(tx) struct tx tx = {0};
-    return session_begin(cli, TX_READ, &cli->arena, &tx, err) && job_load(&tx, job->id, job, err);
-}
-
-static bool print_answer_json(struct cli *cli, const struct answer *answer, struct pawl_error *err)
-{
-    json_t *job = job_json(&cli->arena, &answer->job);
-    if (job && json_object_set_new(job, "deduplicated", json_boolean(answer->known)) != 0)
-        json_end(&job);
-    return print_json(&cli->arena, job, err);
+    return json_object_set_new(entry->job, "deduplicated", json_boolean(entry->known)) == 0
+             ? print_json(&cli->arena, json_incref(entry->job), err)
+             : fail(err, PAWL_NO_MEMORY, "no memory to print the answer");
 }
 
 // Whoever cannot be told the answer must not take the job for lost.
-static bool print_answer(struct cli *cli, const struct answer *answer, struct pawl_error *err)
+static bool print_answer(struct cli *cli, const struct entry *entry, struct pawl_error *err)
 {
     if (!cli->given[OPTION_JSON])
-        print_job_line(&cli->arena, &answer->job, answer->known ? "already known" : "");
-    else if (!print_answer_json(cli, answer, err))
+        print_job_line(&cli->arena, entry->job, entry->known ? "already known" : "");
+    else if (!print_answer_json(cli, entry, err))
         return false;
     return fflush(stdout) == 0
         || fail(err, PAWL_STORE, "cannot write the output: %s; job %.*s is stored",
-                strerror(errno), STR(id_text(&cli->arena, answer->job.id)));
+                strerror(errno), STR(object_text(entry->job, "job_id")));
+}
+
+static bool wait_for_end(struct cli *cli, struct entry *entry, struct pawl_error *err)
+{
+    struct id id;
+    struct str text = object_text(entry->job, "job_id");
+    json_t *ended = NULL;
+    if (object_ended(entry->job))
+        return true;
+    if (!id_parse(text, &id))
+        return fail(err, PAWL_STORE, "the answer has no id of a job");
+    fprintf(stderr, "waiting for %.*s ...\n", STR(text));
+    if (!cli->backend->wait(cli, id, &ended, err))
+        return false;
+    json_end(&entry->job);
+    entry->job = ended;
+    return true;
 }
 
 // The line about the new job comes at once, the one about its end later; JSON is one object.
-static bool follow(struct cli *cli, struct answer *answer, struct pawl_error *err)
+static bool follow(struct cli *cli, struct entry *entry, struct pawl_error *err)
 {
-    if ((!cli->given[OPTION_JSON] && !print_answer(cli, answer, err))
-        || !wait_for_end(cli, &answer->job, err))
+    enum job_state state;
+    if ((!cli->given[OPTION_JSON] && !print_answer(cli, entry, err))
+        || !wait_for_end(cli, entry, err))
         return false;
-    cli->status = answer->job.state == JOB_SUCCEEDED ? 0 : 1;
-    answer->known = answer->known && cli->given[OPTION_JSON];
-    return print_answer(cli, answer, err);
+    cli->status = object_state(entry->job, &state) && state == JOB_SUCCEEDED ? 0 : 1;
+    entry->known = entry->known && cli->given[OPTION_JSON];
+    return print_answer(cli, entry, err);
 }
 
 // A time from now on is another one each time, so the second request would never be the same.
@@ -192,17 +191,18 @@ static bool options_agree(const struct cli *cli, struct pawl_error *err)
     return true;
 }
 
+static void entry_end(struct entry *entry)
+{
+    json_end(&entry->object);
+    json_end(&entry->job);
+}
+
 bool command_enqueue(struct cli *cli, struct pawl_error *err)
 {
-    struct contract contract;
-    struct answer answer;
-    if (!options_agree(cli, err) || !read_request(cli, &contract, err)
-        || !session_open(cli, STORE_CREATE, err)
-        || !requests_store(cli, &contract, 1, &cli->arena, &answer, err))
+    json_t *payload = NULL, *object = NULL;
+    SCOPED(entry) struct entry entry = {0};
+    if (!options_agree(cli, err) || !read_payload(cli, &payload, err)
+        || !job_object(cli, payload, &object, err) || !send(cli, object, &entry, err))
         return false;
-    if (answer.error.code != PAWL_OK) {
-        *err = answer.error;
-        return false;
-    }
-    return cli->given[OPTION_WAIT] ? follow(cli, &answer, err) : print_answer(cli, &answer, err);
+    return cli->given[OPTION_WAIT] ? follow(cli, &entry, err) : print_answer(cli, &entry, err);
 }

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/backend.h"
+#include "cli/manual.h"
 
 static size_t commands_width(void)
 {
@@ -24,7 +25,11 @@ void help_program(void)
     puts("\nOptions:\n"
          "  --help     this page; after a command, what that command takes\n"
          "  --version  which pawl this is\n\n"
-         "The store is --store URL, else $PAWL_STORE, else sqlite:pawl.db. NO_COLOR is respected.\n"
+         "Commands on jobs, keys and queues ask a server or work on a store: --server URL or\n"
+         "--store URL, else $PAWL_SERVER or $PAWL_STORE. With neither they ask the server\n"
+         "at " SERVER_DEFAULT " if one answers, else they work on sqlite:pawl.db;\n"
+         "with --org, or with PAWL_SERVER set to nothing, no server is looked for. The key\n"
+         "for a server is $PAWL_API_KEY or in --key-file. NO_COLOR is respected.\n"
          "Exit status: 0 done, 1 it failed, or the job was invalid, 2 bad usage, 3 not found,\n"
          "4 refused, 5 not allowed (with keys).\n\n"
          "Example:\n"
@@ -75,12 +80,24 @@ void help_command(const struct command *command)
     printf("\nExample:\n  %s\n", command->example);
 }
 
+// The manual of everything, in the form that was asked for; NULL: in none.
+static void (*whole_manual(const struct cli *cli))(void)
+{
+    if (cli->given[OPTION_MAN])
+        return manual_roff;
+    return cli->given[OPTION_MARKDOWN] ? manual_markdown : NULL;
+}
+
 bool command_help(struct cli *cli, struct pawl_error *err)
 {
+    void (*manual)(void) = whole_manual(cli);
     if (cli->word_count == 0) {
-        help_program();
+        (manual ? manual : help_program)();
         return true;
     }
+    if (manual)
+        return usage(cli, err, "the manual is of all commands: leave `%.*s` out",
+                     STR(cli->words[0]));
     const struct command *command = command_find(cli->words[0]);
     if (!command)
         return unknown_command(cli, cli->words[0], err);

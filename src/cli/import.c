@@ -1,23 +1,16 @@
-// pawl import: lines are read and judged one by one, and stored in batches, one transaction each.
+// pawl import: lines are read one by one and stored in batches, one transaction or request each.
 //
 // A batch that is killed leaves nothing; one that was committed is known to the next run, because
 // every line has a key. What is wrong is reported with its batch, in the order of the lines.
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "cli/backend.h"
 #include "cli/lines.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/request.h"
-#include "cli/session.h"
 
 enum { BATCH_JOBS = 500, BATCH_BYTES = 4 << 20 };
-
-// One thing that is wrong with a line.
-struct refusal {
-    int64_t line;
-    struct problem problem;
-};
 
 struct import {
     struct cli *cli;
@@ -28,26 +21,11 @@ struct import {
     int64_t new, known, refused;
     // The batch:
     struct arena arena;
-    struct contract contracts[BATCH_JOBS];
+    struct batch batch;
+    struct entry entries[BATCH_JOBS];
     int64_t numbers[BATCH_JOBS];  // of their lines
-    struct answer answers[BATCH_JOBS];
-    size_t count, bytes;
-    struct list refusals;  // of lines that never got into the batch
+    size_t bytes;
 };
-
-static void refuse(struct import *import, struct problem problem)
-{
-    struct refusal *refusal = list_add(&import->refusals);
-    if (refusal)
-        *refusal = (struct refusal){ import->lines.number, problem };
-    import->cli->arena.failed |= !refusal;
-}
-
-static void refuse_whole(struct import *import, const char *message)
-{
-    refuse(import, (struct problem){ .message = str_dup(&import->arena, str_of(message)) });
-    import->refused++;
-}
 
 static void print_refusal(struct import *import, int64_t line, const struct problem *problem)
 {
@@ -56,61 +34,59 @@ static void print_refusal(struct import *import, int64_t line, const struct prob
     print_problem(&import->arena, where, problem);
 }
 
-// Prints the refusals before a line, from number `from` on. Answers the number of the next one.
-static size_t print_refusals(struct import *import, size_t from, int64_t before)
+static void report_refused(struct import *import, size_t i)
 {
-    const struct refusal *refusals = import->refusals.items;
-    size_t i = from;
-    for (; i < import->refusals.count && refusals[i].line < before; i++)
-        print_refusal(import, refusals[i].line, &refusals[i].problem);
-    return i;
-}
-
-static void count_answer(struct import *import, size_t i)
-{
-    const struct answer *answer = &import->answers[i];
-    if (answer->error.code == PAWL_OK) {
-        *(answer->known ? &import->known : &import->new) += 1;
-        return;
-    }
-    struct problem problem = { .message = str_of(answer->error.message) };
-    print_refusal(import, import->numbers[i], &problem);
+    const struct entry *entry = &import->entries[i];
+    struct problem refusal = { .message = str_of(entry->error.message) };
+    for (size_t j = 0; j < entry->problem_count; j++)
+        print_refusal(import, import->numbers[i], &entry->problems[j]);
+    if (entry->error.code != PAWL_OK)
+        print_refusal(import, import->numbers[i], &refusal);
     import->refused++;
 }
 
-// Counts the first answers, and says what was refused.
-static void report(struct import *import, size_t answered)
+// Says what was refused, and counts: what is open is stored only when the batch is.
+static void report(struct import *import, bool stored)
 {
-    size_t next = 0;
-    for (size_t i = 0; i < answered; i++) {
-        next = print_refusals(import, next, import->numbers[i]);
-        count_answer(import, i);
+    for (size_t i = 0; i < import->batch.count; i++) {
+        const struct entry *entry = &import->entries[i];
+        if (!entry_open(entry))
+            report_refused(import, i);
+        else if (stored)
+            *(entry->known ? &import->known : &import->new) += 1;
     }
-    print_refusals(import, next, INT64_MAX);
 }
 
-// The store is opened when there is something to put into it.
-static bool store_batch(struct import *import, struct pawl_error *err)
+static int64_t first_open_line(const struct import *import)
 {
-    struct cli *cli = import->cli;
-    if (import->count == 0)
-        return true;
-    return (cli->db || session_open(cli, STORE_CREATE, err))
-        && requests_store(cli, import->contracts, import->count, &import->arena, import->answers,
-                          err);
+    for (size_t i = 0; i < import->batch.count; i++)
+        if (entry_open(&import->entries[i]))
+            return import->numbers[i];
+    return import->lines.number;
+}
+
+static void begin_batch(struct import *import)
+{
+    batch_end(&import->batch);
+    arena_reset(&import->arena);
+    import->bytes = 0;
+    import->batch = (struct batch){
+        .arena = &import->arena,
+        .entries = import->entries,
+        .recipe = KEY_DERIVED,
+    };
 }
 
 static bool flush(struct import *import, struct pawl_error *err)
 {
-    if (!store_batch(import, err)) {
-        report(import, 0);
-        return fail(err, err->code, "%s:%lld: %s", import->name, (long long)import->numbers[0],
-                    err->message);
+    struct cli *cli = import->cli;
+    if (import->batch.count > 0 && !cli->backend->enqueue(cli, &import->batch, err)) {
+        report(import, false);
+        return fail(err, err->code, "%s:%lld: %s", import->name,
+                    (long long)first_open_line(import), err->message);
     }
-    report(import, import->count);
-    import->count = import->bytes = 0;
-    arena_reset(&import->arena);
-    import->refusals = list_of(&import->arena, sizeof(struct refusal));
+    report(import, true);
+    begin_batch(import);
     progress_show(&import->bar, import->lines.consumed, import->bytes_total);
     return true;
 }
@@ -123,31 +99,23 @@ static bool is_blank(struct str text)
     return true;
 }
 
-static void take_line(struct import *import, struct str text)
+// A line that is no JSON has its answer already, and is reported in its turn.
+static void take_line(struct import *import, const struct line *line)
 {
-    struct pawl_error why;
-    struct problems problems = { .arena = &import->arena };
-    SCOPED(json) json_t *object = NULL;
-    if (!json_parse(text, LINE_BYTES_MAX, &object, &why)) {
-        refuse_whole(import, why.message);
-        return;
-    }
-    import->numbers[import->count] = import->lines.number;
-    if (request_read(import->cli, object, KEY_DERIVED, &import->contracts[import->count],
-                     &problems)) {
-        import->count++;
-        import->bytes += text.n;
-        return;
-    }
-    for (size_t i = 0; i < problems.count; i++)
-        refuse(import, problems.list[i]);
-    import->refused++;
+    struct entry *entry = &import->entries[import->batch.count];
+    *entry = (struct entry){0};
+    import->numbers[import->batch.count++] = import->lines.number;
+    import->bytes += line->text.n;
+    if (line->too_long)
+        (void)!fail(&entry->error, PAWL_TOO_LARGE, "the line is longer than 8 MiB");
+    else
+        // What is wrong is in the entry.
+        (void)!json_parse(line->text, LINE_BYTES_MAX, &entry->object, &entry->error);
 }
 
 static bool is_full(const struct import *import)
 {
-    return import->count == BATCH_JOBS || import->bytes >= BATCH_BYTES
-        || import->refusals.count >= BATCH_JOBS;
+    return import->batch.count == BATCH_JOBS || import->bytes >= BATCH_BYTES;
 }
 
 static bool take_lines(struct import *import, struct pawl_error *err)
@@ -156,15 +124,13 @@ static bool take_lines(struct import *import, struct pawl_error *err)
         struct line line;
         bool got = false;
         if (!lines_next(&import->lines, &line, &got, err)) {
-            report(import, 0);
+            report(import, false);
             return false;
         }
         if (!got)
             return flush(import, err);
-        if (line.too_long)
-            refuse_whole(import, "the line is longer than 8 MiB");
-        else if (!is_blank(line.text))
-            take_line(import, line.text);
+        if (line.too_long || !is_blank(line.text))
+            take_line(import, &line);
         if (is_full(import) && !flush(import, err))
             return false;
     }
@@ -195,6 +161,7 @@ static int64_t size_of_file(int fd)
 static void import_end(struct import **import)
 {
     progress_hide(&(*import)->bar);
+    batch_end(&(*import)->batch);
     lines_end(&(*import)->lines);
     arena_end(&(*import)->arena);
 }
@@ -207,7 +174,7 @@ bool command_import(struct cli *cli, struct pawl_error *err)
     import->cli = cli;
     import->name = str_cstr(&cli->arena, cli->words[0]);
     import->lines.fd = -1;
-    import->refusals = list_of(&import->arena, sizeof(struct refusal));
+    begin_batch(import);
     import->bar = (struct progress_bar){ .world = cli->world, .what = "import" };
     if (!lines_open(&import->lines, import->name, err))
         return false;

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/backend.h"
+#include "cli/client.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "server/supervisor.h"
@@ -12,6 +13,7 @@
 static void cli_end(struct cli *cli)
 {
     session_close(cli);
+    client_close(cli->client);
     arena_end(&cli->arena);
 }
 
@@ -31,7 +33,8 @@ static bool run_command(struct cli *cli, struct pawl_error *err)
     if (!cli->command)
         return usage(cli, err, "pawl needs a command");
     session_caller(cli);
-    return cli->command->act(cli, err);
+    return (!command_offers(cli->command, OPTION_SERVER) || backend_choose(cli, err))
+        && cli->command->act(cli, err);
 }
 
 // A full disk behind standard output shows only when the last of it is written; a table that had no

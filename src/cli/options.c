@@ -32,7 +32,8 @@ static const struct option_row rows[] = {
     [OPTION_PROJECT]        = { "project", "UUID", "a UUID in lower case", uuid_valid },
     [OPTION_CORRELATION_ID] = { "correlation-id", "ID", NULL, NULL },
     [OPTION_STATE]          = { "state", "STATE", "CREATED, QUEUED, RUNNING, RETRYING, SUCCEEDED, "
-                                "FAILED or TIMED_OUT", value_is_state },
+                                "FAILED or TIMED_OUT", value_is_state,
+                                "CREATED QUEUED RUNNING RETRYING SUCCEEDED FAILED TIMED_OUT" },
     [OPTION_TYPE]           = { "type", "TYPE", NULL, NULL },
     [OPTION_LIMIT]          = { "limit", "N", "a whole number from 1 to 10000", value_is_limit },
     [OPTION_STATUS]         = { "status", NULL, NULL, NULL },
@@ -40,7 +41,8 @@ static const struct option_row rows[] = {
     [OPTION_PAYLOAD]        = { "payload", "BYTES", NUMBER },
     [OPTION_WORKERS]        = { "workers", "N", NUMBER },
     [OPTION_BATCH]          = { "batch", "N", NUMBER },
-    [OPTION_MODE]           = { "mode", "MODE", "embedded or http", value_is_mode },
+    [OPTION_MODE]           = { "mode", "MODE", "embedded or http", value_is_mode,
+                                "embedded http" },
     [OPTION_FORCE]          = { "force", NULL, NULL, NULL },
     [OPTION_QUEUED]         = { "queued", "N", NUMBER },
     [OPTION_BLOCKED]        = { "blocked", "N", NUMBER },
@@ -49,14 +51,20 @@ static const struct option_row rows[] = {
     [OPTION_THREADS]        = { "threads", "N", NUMBER },
     [OPTION_CONFIG]         = { "config", "FILE", NULL, NULL },
     [OPTION_LISTEN]         = { "listen", "HOST:PORT", NULL, NULL },
-    [OPTION_ONLY]           = { "only", "PART", "api or worker", value_is_part },
+    [OPTION_ONLY]           = { "only", "PART", "api or worker", value_is_part,
+                                "api worker" },
     [OPTION_EXCLUSIVE]      = { "exclusive", NULL, NULL, NULL },
     [OPTION_ROLE]           = { "role", "ROLE", "producer, worker, viewer, operator or admin",
-                                value_is_role },
+                                value_is_role, "producer worker viewer operator admin" },
     [OPTION_NAME]           = { "name", "NAME", NULL, NULL },
     [OPTION_EXPIRES]        = { "expires", "TIME", "a time such as 2027-08-22T10:00:00Z, or from "
                                 "now such as 90d (units: ms s m h d)", value_is_time },
     [OPTION_YES]            = { "yes", NULL, NULL, NULL },
+    [OPTION_SERVER]         = { "server", "URL", NULL, NULL },
+    [OPTION_KEY_FILE]       = { "key-file", "FILE", NULL, NULL },
+    [OPTION_CACERT]         = { "cacert", "FILE", NULL, NULL },
+    [OPTION_MAN]            = { "man", NULL, NULL, NULL },
+    [OPTION_MARKDOWN]       = { "markdown", NULL, NULL, NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
@@ -84,12 +92,18 @@ static struct str guess_hint(struct cli *cli, const struct guess *guess, const c
     return str_format(&cli->arena, " (did you mean %s%s?)", dashes, guess->name);
 }
 
-static bool offers(const struct command *command, enum option option)
+bool command_offers(const struct command *command, enum option option)
 {
-    for (size_t i = 0; command && i < command->offer_count; i++)
+    for (size_t i = 0; i < command->offer_count; i++)
         if (command->offers[i].option == option)
             return true;
-    return option == OPTION_HELP || option == OPTION_VERSION;
+    return false;
+}
+
+static bool offers(const struct command *command, enum option option)
+{
+    return (command && command_offers(command, option)) || option == OPTION_HELP
+        || option == OPTION_VERSION;
 }
 
 static bool repeats(const struct command *command, enum option option)
@@ -239,6 +253,11 @@ static bool take_command(struct cli *cli, struct pawl_error *err)
 static bool check_option(const struct cli *cli, const struct typed *typed, struct pawl_error *err)
 {
     const struct option_row *row = &rows[typed->option];
+    bool store_only = cli->command && command_offers(cli->command, OPTION_STORE)
+                   && !command_offers(cli->command, OPTION_SERVER);
+    if (typed->option == OPTION_SERVER && store_only)
+        return usage(cli, err, "%s works on a store itself, not through a server: say --store URL",
+                     cli->command->name);
     if (!offers(cli->command, typed->option))
         return usage(cli, err, "%s takes no option --%s",
                      cli->command ? cli->command->name : "pawl without a command", row->name);

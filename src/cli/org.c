@@ -1,6 +1,7 @@
 // pawl org: the tenants of a store, for whoever has the store itself.
 #include <stdio.h>
 
+#include "cli/object.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/verb.h"
@@ -22,31 +23,35 @@ static json_t *org_json(struct arena *arena, const struct org *org)
     return json_object_of(fields, countof(fields));
 }
 
-static bool show(struct cli *cli, const struct org *org, size_t before, struct table *table,
-                 struct pawl_error *err)
+struct listing {
+    struct cli *cli;
+    struct items items;
+    struct table table;
+};
+
+static bool show(struct listing *listing, json_t *made, struct pawl_error *err)
 {
-    if (cli->given[OPTION_JSON]) {
-        fputs(before > 0 ? "," : "", stdout);
-        return print_json(&cli->arena, org_json(&cli->arena, org), err);
-    }
-    table_add(table, org->org_id);
-    table_add_number(table, org->keys);
-    table_add_time(table, org->created_at);
-    table_add_time(table, org->disabled_at);
+    SCOPED(json) json_t *org = made;
+    if (listing->cli->given[OPTION_JSON])
+        return items_print(&listing->items, org, err);
+    table_add(&listing->table, object_text(org, "org_id"));
+    table_add_number(&listing->table, object_number(org, "keys"));
+    table_add(&listing->table, object_text(org, "created_at"));
+    table_add(&listing->table, object_text(org, "disabled_at"));
     return true;
 }
 
-static bool show_all(struct cli *cli, struct table *table, struct pawl_error *err)
+static bool show_all(struct listing *listing, struct pawl_error *err)
 {
+    struct cli *cli = listing->cli;
     struct org_list page = {0};
-    size_t shown = 0;
     do {
         SCOPED(tx) struct tx tx = {0};
         if (!session_begin(cli, TX_READ, &cli->arena, &tx, err)
             || !org_list(&tx, page.next, PAGE_ORGS, &page, err))
             return false;
         for (size_t i = 0; i < page.count; i++)
-            if (!show(cli, &page.orgs[i], shown++, table, err))
+            if (!show(listing, org_json(&cli->arena, &page.orgs[i]), err))
                 return false;
     } while (page.next);
     return true;
@@ -54,17 +59,16 @@ static bool show_all(struct cli *cli, struct table *table, struct pawl_error *er
 
 static bool list(struct cli *cli, struct pawl_error *err)
 {
-    struct table table = table_of(&cli->arena, headings, countof(headings));
-    if (!session_open(cli, STORE_READ, err))
+    struct listing listing = {
+        .cli = cli,
+        .table = table_of(&cli->arena, headings, countof(headings)),
+    };
+    if (!session_open(cli, STORE_READ, err) || !show_all(&listing, err))
         return false;
-    fputs(cli->given[OPTION_JSON] ? "{\"items\":[" : "", stdout);
-    if (!show_all(cli, &table, err))
-        return false;
-    table_narrow(&table);
     if (cli->given[OPTION_JSON])
-        puts("]}");
+        items_close(&listing.items);
     else
-        table_print(&table, "");
+        table_print_list(&listing.table, "no orgs");
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/time_text.h"
+#include "cli/object.h"
 
 struct cell {
     struct str text;
@@ -143,11 +143,6 @@ void table_add_number(struct table *table, int64_t number)
     add_cell(table, str_format(table->cells.arena, "%lld", (long long)number), "");
 }
 
-void table_add_time(struct table *table, pawl_time time)
-{
-    add_cell(table, time ? time_text(table->cells.arena, time) : S("-"), "");
-}
-
 static const char *const state_colours[] = {
     [JOB_CREATED] = "",           [JOB_QUEUED] = "",
     [JOB_RUNNING] = "\033[36m",   [JOB_RETRYING] = "\033[33m",
@@ -156,9 +151,15 @@ static const char *const state_colours[] = {
 };
 _Static_assert(countof(state_colours) == JOB_STATES, "one colour per state");
 
-void table_add_state(struct table *table, enum job_state state)
+static const char *colour_of(const json_t *job)
 {
-    add_cell(table, str_of(job_state_name(state)), state_colours[state]);
+    enum job_state state;
+    return object_state(job, &state) ? state_colours[state] : "";
+}
+
+void table_add_state(struct table *table, const json_t *job)
+{
+    add_cell(table, object_text(job, "state"), colour_of(job));
 }
 
 static size_t column_width(const struct table *table, size_t column)
@@ -213,21 +214,47 @@ void table_print(const struct table *table, const char *indent)
     }
 }
 
+void table_print_list(struct table *table, const char *none)
+{
+    table_narrow(table);
+    if (table->cells.count == table->columns)
+        puts(none);
+    else
+        table_print(table, "");
+}
+
 void print_title(const char *title)
 {
     bool bold = colours_on();
     printf("\n%s%s%s\n", bold ? BOLD : "", title, bold ? PLAIN : "");
 }
 
-bool print_json(struct arena *arena, json_t *value, struct pawl_error *err)
+static bool print_value(struct arena *arena, const json_t *value, struct pawl_error *err)
 {
-    SCOPED(json) json_t *owned = value;
-    struct str text = owned ? safe(arena, json_text(arena, owned)) : S("");
+    struct str text = value ? safe(arena, json_text(arena, value)) : S("");
     if (text.n == 0)
         return fail(err, PAWL_NO_MEMORY, "no memory to print the answer");
     fwrite(text.s, 1, text.n, stdout);
     putchar('\n');
     return true;
+}
+
+bool print_json(struct arena *arena, json_t *value, struct pawl_error *err)
+{
+    SCOPED(json) json_t *owned = value;
+    return print_value(arena, owned, err);
+}
+
+bool items_print(struct items *items, const json_t *item, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    fputs(items->count++ > 0 ? "," : "{\"items\":[", stdout);
+    return print_value(&arena, item, err);
+}
+
+void items_close(const struct items *items)
+{
+    puts(items->count > 0 ? "]}" : "{\"items\":[]}");
 }
 
 void print_problem(struct arena *arena, struct str before, const struct problem *problem)
@@ -237,12 +264,14 @@ void print_problem(struct arena *arena, struct str before, const struct problem 
             STR(safe(arena, problem->message)));
 }
 
-void print_job_line(struct arena *arena, const struct job *job, const char *remark)
+void print_job_line(struct arena *arena, const json_t *job, const char *remark)
 {
-    const char *colour = colours_on() ? state_colours[job->state] : "";
-    printf("%.*s  %.*s  %.*s  %s%s%s%s%s\n", STR(id_text(arena, job->id)),
-           STR(safe(arena, job->contract.job_type)), STR(safe(arena, job->queue)), colour,
-           job_state_name(job->state), *colour ? PLAIN : "", *remark ? "  " : "", remark);
+    const char *colour = colours_on() ? colour_of(job) : "";
+    printf("%.*s  %.*s  %.*s  %s%.*s%s%s%s\n", STR(safe(arena, object_text(job, "job_id"))),
+           STR(safe(arena, object_text(job, "job_type"))),
+           STR(safe(arena, object_text(job, "queue"))), colour,
+           STR(safe(arena, object_text(job, "state"))), *colour ? PLAIN : "", *remark ? "  " : "",
+           remark);
 }
 
 static int64_t nearest(int64_t distance, int64_t unit)

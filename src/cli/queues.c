@@ -1,69 +1,57 @@
-// pawl queues, pawl queue: without --org the caller is of every org, and so acts on whole queues.
+// pawl queues, pawl queue: whole queues on a store without --org, else the share of one org.
 #include <stdio.h>
 
+#include "cli/backend.h"
+#include "cli/object.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/session.h"
-#include "engine/queue.h"
-
-enum { PURGE_ROWS = 500 };
+#include "cli/verb.h"
 
 static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "DELAYED",
                                         "BLOCKED", "BACKOFF", "HELD", "WEIGHT", "LIMIT" };
 
-static void speak_for_org_or_all(struct cli *cli)
+static struct str paused(const json_t *queue)
 {
-    if (!cli->given[OPTION_ORG])
-        cli->caller.org_id = S("");
+    if (object_time(queue, "queue_paused_at"))
+        return S("yes");
+    return object_time(queue, "share_paused_at") ? S("its share") : S("-");
 }
 
-static void add_row(struct table *table, const struct queue_view *queue, pawl_time now)
+static void add_places(struct table *table, const json_t *queue, const enum queue_place *places,
+                       size_t count)
 {
+    const json_t *jobs = json_object_get(queue, "jobs");
+    for (size_t i = 0; i < count; i++)
+        table_add_number(table, object_number(jobs, queue_place_name(places[i])));
+}
+
+static void add_row(struct table *table, const json_t *queue, pawl_time now)
+{
+    static const enum queue_place at_work[] = { PLACE_READY, PLACE_RUNNING };
     static const enum queue_place waiting[] = { PLACE_DELAYED, PLACE_BLOCKED, PLACE_BACKOFF,
                                                 PLACE_HELD };
     struct arena *arena = table->cells.arena;
-    struct str share = queue->share_paused_at ? S("its share") : S("-");
-    table_add(table, queue->name);
-    table_add(table, queue->paused_at ? S("yes") : share);
-    table_add_number(table, queue->at[PLACE_READY]);
-    table_add_number(table, queue->at[PLACE_RUNNING]);
-    table_add(table, queue->oldest_ready_at ? ago(arena, queue->oldest_ready_at, now) : S("-"));
-    for (size_t i = 0; i < countof(waiting); i++)
-        table_add_number(table, queue->at[waiting[i]]);
-    table_add_number(table, queue->term.weight);
-    if (queue->term.depth_max)
-        table_add_number(table, queue->term.depth_max);
-    else
-        table_add(table, S("-"));
-}
-
-static bool print_queues_json(struct cli *cli, const struct queue_view *queues, size_t count,
-                              struct pawl_error *err)
-{
-    json_t *items = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(items, queue_json(&cli->arena, &queues[i])) != 0)
-            return fail(err, PAWL_NO_MEMORY, "no memory to list queues");
-    return print_json(&cli->arena, json_pack("{s:o}", "items", items), err);
+    pawl_time oldest = object_time(queue, "oldest_ready_at");
+    table_add(table, object_text(queue, "name"));
+    table_add(table, paused(queue));
+    add_places(table, queue, at_work, countof(at_work));
+    table_add(table, oldest ? ago(arena, oldest, now) : S(""));
+    add_places(table, queue, waiting, countof(waiting));
+    table_add_number(table, object_number(queue, "weight"));
+    table_add(table, object_value(arena, queue, "depth_max"));
 }
 
 bool command_queues(struct cli *cli, struct pawl_error *err)
 {
-    struct queue_view *queues = NULL;
-    size_t count = 0;
-    SCOPED(tx) struct tx tx = {0};
-    speak_for_org_or_all(cli);
-    if (!session_open(cli, STORE_READ, err)
-        || !session_begin(cli, TX_READ, &cli->arena, &tx, err)
-        || !queues_list(&tx, &queues, &count, err))
+    SCOPED(json) json_t *queues = NULL;
+    if (!cli->backend->queues(cli, &queues, err))
         return false;
     if (cli->given[OPTION_JSON])
-        return print_queues_json(cli, queues, count, err);
+        return print_json(&cli->arena, json_pack("{s:O}", "items", queues), err);
     struct table table = table_of(&cli->arena, headings, countof(headings));
-    for (size_t i = 0; i < count; i++)
-        add_row(&table, &queues[i], tx.now);
-    table_narrow(&table);
-    table_print(&table, "");
+    for (size_t i = 0; i < json_array_size(queues); i++)
+        add_row(&table, json_array_get(queues, i), world_wall(cli->world));
+    table_print_list(&table, "no queues");
     return true;
 }
 
@@ -85,76 +73,43 @@ static bool report(struct cli *cli, const char *what, int64_t jobs, struct pawl_
     return true;
 }
 
-static bool change(struct cli *cli, const char *what,
-                   bool (*act)(struct tx *tx, struct str queue, struct pawl_error *err),
-                   struct pawl_error *err)
-{
-    SCOPED(tx) struct tx tx = {0};
-    return session_begin(cli, TX_WRITE, &cli->arena, &tx, err) && act(&tx, cli->words[1], err)
-        && tx_commit(&tx, err) && report(cli, what, -1, err);
-}
-
 static bool pause_it(struct cli *cli, struct pawl_error *err)
 {
-    return change(cli, "paused", queue_pause, err);
+    return cli->backend->queue_pause(cli, cli->words[1], true, err)
+        && report(cli, "paused", -1, err);
 }
 
 static bool resume_it(struct cli *cli, struct pawl_error *err)
 {
-    return change(cli, "resumed", queue_resume, err);
-}
-
-static bool count_waiting_jobs(struct cli *cli, int64_t *waiting, struct pawl_error *err)
-{
-    SCOPED(tx) struct tx tx = {0};
-    return session_begin(cli, TX_READ, &cli->arena, &tx, err)
-        && queue_waiting(&tx, cli->words[1], waiting, err);
-}
-
-static bool purge_piece(struct cli *cli, struct purge *purge, struct pawl_error *err)
-{
-    SCOPED(arena) struct arena arena = {0};
-    SCOPED(tx) struct tx tx = {0};
-    return session_begin(cli, TX_WRITE, &arena, &tx, err)
-        && queue_purge(&tx, purge, PURGE_ROWS, err) && tx_commit(&tx, err);
+    return cli->backend->queue_pause(cli, cli->words[1], false, err)
+        && report(cli, "resumed", -1, err);
 }
 
 static bool purge_it(struct cli *cli, struct pawl_error *err)
 {
-    struct purge purge = { .queue = cli->words[1] };
+    struct purging look = { .dry_run = true }, purging = {0};
     struct progress_bar bar = { .world = cli->world, .what = "purge" };
-    int64_t waiting = 0, ended = 0;
-    if (!count_waiting_jobs(cli, &waiting, err))
+    int64_t ended = 0;
+    bool going = cli->backend->queue_purge(cli, cli->words[1], &look, err);
+    if (!going)
         return false;
     if (!cli->given[OPTION_YES])
-        return report(cli, "not purged without --yes", waiting, err);
-    while (!purge.done) {
-        if (!purge_piece(cli, &purge, err)) {
-            progress_hide(&bar);
-            return false;
-        }
-        ended += (int64_t)purge.ended;
-        progress_show(&bar, ended, waiting);
+        return report(cli, "not purged without --yes", look.jobs, err);
+    while (going && !purging.done) {
+        going = cli->backend->queue_purge(cli, cli->words[1], &purging, err);
+        ended += going ? purging.jobs : 0;
+        progress_show(&bar, ended, look.jobs);
     }
     progress_hide(&bar);
-    return report(cli, "purged", ended, err);
+    return going && report(cli, "purged", ended, err);
 }
-
-static const struct {
-    const char *name;
-    bool (*act)(struct cli *cli, struct pawl_error *err);
-} acts[] = {
-    { "pause", pause_it },
-    { "resume", resume_it },
-    { "purge", purge_it },
-};
 
 bool command_queue(struct cli *cli, struct pawl_error *err)
 {
-    speak_for_org_or_all(cli);
-    for (size_t i = 0; i < countof(acts); i++)
-        if (str_eq(cli->words[0], str_of(acts[i].name)))
-            return session_open(cli, STORE_CHANGE, err) && acts[i].act(cli, err);
-    return usage(cli, err, "%.*s: must be pause, resume or purge",
-                 STR(safe(&cli->arena, cli->words[0])));
+    static const struct verb verbs[] = {
+        { "pause", 2, pause_it },
+        { "resume", 2, resume_it },
+        { "purge", 2, purge_it },
+    };
+    return verb_act(cli, verbs, countof(verbs), err);
 }

@@ -6,7 +6,14 @@
 #include "engine/job.h"
 #include "model/stable.h"
 
-static struct str unique_key(const struct cli *cli, struct arena *arena)
+// The entries of a batch that keep the contract.
+struct good {
+    struct contract *contracts;
+    struct entry **entries;
+    size_t count;
+};
+
+struct str unique_key(const struct cli *cli, struct arena *arena)
 {
     return id_text(arena, id_after(0, world_wall(cli->world), world_random(cli->world)));
 }
@@ -18,8 +25,8 @@ static struct str derived_key(const struct contract *contract, const json_t *obj
                            contract->project_id, json_object_get(object, "payload"));
 }
 
-bool request_read(struct cli *cli, const json_t *object, enum key_recipe recipe,
-                  struct contract *contract, struct problems *problems)
+static bool read_contract(struct cli *cli, const json_t *object, enum key_recipe recipe,
+                          struct contract *contract, struct problems *problems)
 {
     struct contract_rules rules = {
         .caller = &cli->caller,
@@ -35,50 +42,88 @@ bool request_read(struct cli *cli, const json_t *object, enum key_recipe recipe,
     return true;
 }
 
-static bool store_one(struct tx *tx, const struct contract *contract, struct answer *answer,
-                      struct pawl_error *err)
+bool entry_read(struct cli *cli, struct batch *batch, struct entry *entry,
+                struct contract *contract)
 {
-    *answer = (struct answer){0};
-    if (job_enqueue(tx, contract, &answer->job, &answer->known, &answer->error)
-        || pawl_code(answer->error.code)->refusal)
+    struct problems problems = { .arena = batch->arena };
+    if (read_contract(cli, entry->object, batch->recipe, contract, &problems))
         return true;
-    *err = answer->error;
+    struct problem *list = arena_new(batch->arena, struct problem, problems.count);
+    entry->problems = list;
+    entry->problem_count = list ? problems.count : 0;
+    for (size_t i = 0; i < entry->problem_count; i++)
+        list[i] = problems.list[i];
     return false;
 }
 
-static bool store_all(struct cli *cli, const struct contract *contracts, size_t count,
-                      struct arena *arena, struct answer *answers, struct pawl_error *err)
+static bool read_batch(struct cli *cli, struct batch *batch, struct good *good,
+                       struct pawl_error *err)
+{
+    good->contracts = arena_new(batch->arena, struct contract, batch->count);
+    good->entries = arena_new(batch->arena, struct entry *, batch->count);
+    for (size_t i = 0; good->contracts && good->entries && i < batch->count; i++) {
+        struct entry *entry = &batch->entries[i];
+        if (entry_open(entry) && entry_read(cli, batch, entry, &good->contracts[good->count]))
+            good->entries[good->count++] = entry;
+    }
+    return !batch->arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to read the request");
+}
+
+// `known` is by the job's request when a lost commit is looked up: what that had stored carries the
+// id of this very request, and is not known from before.
+static bool store_one(struct tx *tx, const struct contract *contract, const struct batch *batch,
+                      struct entry *entry, struct pawl_error *err)
+{
+    struct job job;
+    struct pawl_error why = {0};
+    if (!job_enqueue(tx, contract, &job, &entry->known, &why)) {
+        entry->error = why;
+        return pawl_code(why.code)->refusal || fail(err, why.code, "%s", why.message);
+    }
+    if (batch->again && str_eq(contract->request_id, job.contract.request_id))
+        entry->known = false;
+    entry->job = batch->wants_jobs ? job_json(tx->arena, &job) : NULL;
+    return true;
+}
+
+// Nothing of it counts until the commit.
+static void take_back(struct good *good)
+{
+    for (size_t i = 0; i < good->count; i++) {
+        json_end(&good->entries[i]->job);
+        good->entries[i]->error = (struct pawl_error){0};
+    }
+}
+
+static bool store_good(struct cli *cli, struct batch *batch, struct good *good,
+                       struct pawl_error *err)
 {
     SCOPED(tx) struct tx tx = {0};
-    if (!session_begin(cli, TX_WRITE, arena, &tx, err))
+    bool stored = session_begin(cli, TX_WRITE, batch->arena, &tx, err);
+    for (size_t i = 0; stored && i < good->count; i++)
+        stored = store_one(&tx, &good->contracts[i], batch, good->entries[i], err);
+    if (stored && tx_commit(&tx, err))
+        return true;
+    take_back(good);
+    return false;
+}
+
+// The store is opened when there is something to put into it.
+bool batch_store(struct cli *cli, struct batch *batch, struct pawl_error *err)
+{
+    struct good good = {0};
+    if (!read_batch(cli, batch, &good, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (!store_one(&tx, &contracts[i], &answers[i], err))
-            return false;
-    return tx_commit(&tx, err);
-}
-
-// What the lost commit had stored carries the id of this very request: it is not known from before.
-static void own_again(const struct contract *contracts, size_t count, struct answer *answers)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_eq(contracts[i].request_id, answers[i].job.contract.request_id))
-            answers[i].known = false;
-}
-
-bool requests_store(struct cli *cli, const struct contract *contracts, size_t count,
-                    struct arena *arena, struct answer *answers, struct pawl_error *err)
-{
-    if (store_all(cli, contracts, count, arena, answers, err))
+    if (good.count == 0)
+        return true;
+    if (!cli->db && !session_open(cli, STORE_CREATE, err))
+        return false;
+    if (store_good(cli, batch, &good, err))
         return true;
     if (err->code != PAWL_IN_DOUBT)
         return false;
-    if (!session_open(cli, STORE_CHANGE, err) || !db_harden(cli->db, err)
-        || !store_all(cli, contracts, count, arena, answers, err))
-        return fail(err, PAWL_IN_DOUBT,
-                    "it is not known whether this was stored (%s): send it again with the same key "
-                    "to find out",
-                    err->message);
-    own_again(contracts, count, answers);
-    return true;
+    batch->again = true;
+    return (session_open(cli, STORE_CHANGE, err) && db_harden(cli->db, err)
+            && store_good(cli, batch, &good, err))
+        || batch_in_doubt(err);
 }

@@ -115,7 +115,7 @@ static void greet(struct cli *cli, struct server *server)
     fflush(stdout);
 }
 
-// True: go on. A second SIGTERM or SIGINT ends it at once.
+// True: go on.
 static bool obey(struct cli *cli, struct server *server, struct server_log *log, int signal_number)
 {
     if (signal_number != SIGHUP)
@@ -134,6 +134,8 @@ static void wait_for_the_end(struct cli *cli, struct server *server, struct serv
     do {
         while (sigwait(&set, &signal_number) != 0) {}
     } while (obey(cli, server, log, signal_number));
+    sigdelset(&set, SIGHUP);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);  // a second one ends it at once, as a kill would
 }
 
 static enum server_part part_of(const struct cli *cli)

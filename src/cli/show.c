@@ -1,105 +1,18 @@
-// pawl show: one job and everything on record about it, from one snapshot.
+// pawl show: one job and everything on record about it.
 #include <stdio.h>
 
-#include "base/time_text.h"
+#include "cli/backend.h"
+#include "cli/object.h"
 #include "cli/output.h"
-#include "cli/session.h"
 #include "cli/value.h"
-#include "engine/event.h"
-#include "engine/job.h"
-#include "engine/step.h"
-#include "model/json_field.h"
 
 enum { VALUE_COLUMNS = 200 };  // of payloads and results; --json shows them whole
 
 struct record {
     struct arena *arena;
     pawl_time now;
-    struct job job;
-    struct execution *executions;
-    struct step *steps;
-    struct audit_event *events;
-    size_t execution_count, step_count, event_count;
+    const json_t *job, *executions, *steps, *audit;
 };
-
-static bool load(struct tx *tx, struct id id, struct record *r, struct pawl_error *err)
-{
-    *r = (struct record){ .arena = tx->arena, .now = tx->now };
-    return job_load(tx, id, &r->job, err)
-        && executions_of_job(tx, id.high, &r->executions, &r->execution_count, err)
-        && steps_of_job(tx, id.high, &r->steps, &r->step_count, err)
-        && events_of_job(tx, id.high, &r->events, &r->event_count, err);
-}
-
-// ----- as JSON
-
-static json_t *json_or_null(struct str text)
-{
-    json_t *value = NULL;
-    return text.n && json_parse(text, text.n, &value, NULL) ? value : json_null();
-}
-
-static json_t *step_json(struct arena *arena, const struct step *step)
-{
-    const struct json_field fields[] = {
-        { "name", json_text_or_null(step->name) },
-        { "done", json_boolean(step->done) },
-        { "result", json_or_null(step->result) },
-        { "attempt", json_integer(step->attempt) },
-        { "tries", json_integer(step->tries) },
-        { "error_message", json_text_or_null(step->error_message) },
-        { "updated_at", json_time_or_null(arena, step->updated_at) },
-    };
-    return json_object_of(fields, countof(fields));
-}
-
-static json_t *event_json(const struct record *r, const struct audit_event *event)
-{
-    const struct contract *c = &r->job.contract;
-    const struct json_field fields[] = {
-        { "event", json_string(event_name(event->event)) },
-        { "at", json_time_or_null(r->arena, event->at) },
-        { "org_id", json_text_or_null(c->org_id) },
-        { "project_id", json_text_or_null(c->project_id) },
-        { "actor_type", json_string(actor_type_name(event->actor_type)) },
-        { "actor_id", json_text_or_null(event->actor_id) },
-        { "request_id", json_text_or_null(event->request_id) },
-        { "correlation_id", json_text_or_null(event->correlation_id) },
-        { "job_id", json_text_or_null(id_text(r->arena, r->job.id)) },
-        { "job_type", json_text_or_null(c->job_type) },
-        { "attempt", json_integer(event->attempt) },
-        { "detail", json_or_null(event->detail) },
-    };
-    return json_object_of(fields, countof(fields));
-}
-
-// Adds to an array; NULL when there is no memory for one of the values.
-static json_t *appended(json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) != 0)
-        json_end(&array);
-    return array;
-}
-
-static json_t *record_json(const struct record *r)
-{
-    json_t *executions = json_array(), *steps = json_array(), *audit = json_array();
-    for (size_t i = 0; i < r->execution_count; i++)
-        executions = appended(executions, execution_json(r->arena, &r->executions[i]));
-    for (size_t i = 0; i < r->step_count; i++)
-        steps = appended(steps, step_json(r->arena, &r->steps[i]));
-    for (size_t i = 0; i < r->event_count; i++)
-        audit = appended(audit, event_json(r, &r->events[i]));
-    const struct json_field fields[] = {
-        { "job", job_json(r->arena, &r->job) },
-        { "executions", executions },
-        { "steps", steps },
-        { "audit", audit },
-    };
-    return json_object_of(fields, countof(fields));
-}
-
-// ----- for people
 
 static void line(const struct record *r, const char *name, struct str text)
 {
@@ -107,12 +20,17 @@ static void line(const struct record *r, const char *name, struct str text)
         printf("  %-12s %.*s\n", name, STR(safe(r->arena, text)));
 }
 
-static void line_time(const struct record *r, const char *name, pawl_time time)
+static void line_text(const struct record *r, const char *name, const char *field)
 {
-    if (time == 0)
-        return;
-    struct str when = time_text(r->arena, time), distance = ago(r->arena, time, r->now);
-    line(r, name, str_format(r->arena, "%.*s (%.*s)", STR(when), STR(distance)));
+    line(r, name, object_text(r->job, field));
+}
+
+static void line_time(const struct record *r, const char *name, const char *field)
+{
+    pawl_time time = object_time(r->job, field);
+    struct str when = object_text(r->job, field), distance = ago(r->arena, time, r->now);
+    if (time)
+        line(r, name, str_format(r->arena, "%.*s (%.*s)", STR(when), STR(distance)));
 }
 
 // The beginning of a long value, whole characters.
@@ -128,139 +46,159 @@ static struct str clipped(const struct record *r, struct str text)
                                     text.s, text.n);
 }
 
+static struct str clipped_value(const struct record *r, const json_t *object, const char *field)
+{
+    return clipped(r, object_value(r->arena, object, field));
+}
+
 static struct str attempts(const struct record *r)
 {
-    const struct job *job = &r->job;
-    const struct policy *policy = &job->contract.policy;
     return str_format(r->arena, "%lld of %lld (policy %.*s, retries: %lld)",
-                      (long long)job->attempts_used, (long long)policy->max_attempts,
-                      STR(policy->name), (long long)job->retry_count);
+                      (long long)object_number(r->job, "attempts_used"),
+                      (long long)object_number(r->job, "max_attempts"),
+                      STR(object_text(r->job, "policy")),
+                      (long long)object_number(r->job, "retry_count"));
 }
 
 static struct str made_by(const struct record *r)
 {
-    const struct contract *c = &r->job.contract;
-    return str_format(r->arena, "%s %.*s, request %.*s", actor_type_name(c->actor_type),
-                      STR(c->actor_id), STR(c->request_id));
+    return str_format(r->arena, "%.*s %.*s, request %.*s", STR(object_text(r->job, "actor_type")),
+                      STR(object_text(r->job, "actor_id")),
+                      STR(object_text(r->job, "request_id")));
 }
 
 static struct str made_from(const struct record *r)
 {
-    const struct contract *c = &r->job.contract;
-    if (c->parent.high == 0)
-        return S("");
-    return str_format(r->arena, "%.*s (%.*s)", STR(id_text(r->arena, c->parent)),
-                      STR(c->origin));
+    struct str parent = object_text(r->job, "parent_job_id");
+    return parent.n ? str_format(r->arena, "%.*s (%.*s)", STR(parent),
+                                 STR(object_text(r->job, "origin")))
+                    : S("");
 }
 
 static struct str progress(const struct record *r)
 {
-    const struct job *job = &r->job;
-    if (job->progress_percent < 0)
+    const json_t *progress = json_object_get(r->job, "progress");
+    if (!json_is_object(progress))
         return S("");
-    return str_format(r->arena, "%lld%% %.*s", (long long)job->progress_percent,
-                      STR(job->progress_message));
+    return str_format(r->arena, "%lld%% %.*s", (long long)object_number(progress, "percent"),
+                      STR(object_text(progress, "message")));
+}
+
+// The text of a field, or nothing when it is as usual.
+static struct str unusual(const struct record *r, const char *field, struct str usual)
+{
+    struct str text = object_text(r->job, field);
+    return str_eq(text, usual) ? S("") : text;
 }
 
 static void print_job(const struct record *r)
 {
-    const struct job *job = &r->job;
-    const struct contract *c = &job->contract;
-    struct arena *a = r->arena;
-    print_job_line(a, job, "");
-    line(r, "phase", str_of(job_phase_name(job->phase)));
+    bool ended = object_text(r->job, "completed_at").n > 0;
+    bool first = object_number(r->job, "priority") != 0;
+    print_job_line(r->arena, r->job, "");
+    line_text(r, "phase", "phase");
     line(r, "attempts", attempts(r));
-    line(r, "priority", job->priority ? str_format(a, "%lld", (long long)job->priority) : S(""));
-    line(r, "key", c->idempotency_key);
-    line(r, "serial key", c->serial_key);
-    line(r, "org", str_eq(c->org_id, DEFAULT_ORG) ? S("") : c->org_id);
-    line(r, "project", c->project_id);
+    line(r, "priority", first ? object_value(r->arena, r->job, "priority") : S(""));
+    line_text(r, "key", "idempotency_key");
+    line_text(r, "serial key", "serial_key");
+    line(r, "org", unusual(r, "org_id", DEFAULT_ORG));
+    line_text(r, "project", "project_id");
     line(r, "made by", made_by(r));
-    line(r, "correlation", str_eq(c->correlation_id, c->request_id) ? S("") : c->correlation_id);
+    line(r, "correlation", unusual(r, "correlation_id", object_text(r->job, "request_id")));
     line(r, "made from", made_from(r));
-    line(r, "max wait", c->max_wait_us ? duration_text(a, c->max_wait_us) : S(""));
-    line_time(r, "created", job->created_at);
-    line_time(r, "due", job->completed_at ? 0 : job->run_at);
-    line_time(r, "started", job->started_at);
-    line_time(r, "ended", job->completed_at);
-    line_time(r, "stop asked", job->cancel_requested_at);
+    line_text(r, "max wait", "max_wait");
+    line_time(r, "created", "created_at");
+    if (!ended)
+        line_time(r, "due", "run_at");
+    line_time(r, "started", "started_at");
+    line_time(r, "ended", "completed_at");
+    line_time(r, "stop asked", "cancel_requested_at");
     line(r, "progress", progress(r));
-    line(r, "failure", str_of(failure_type_name(job->failure_type)));
-    line(r, "last error", job->last_error);
-    line(r, "dead letter", job->dead_letter);
-    line(r, "payload", clipped(r, c->payload));
-    line(r, "result", clipped(r, job->result));
+    line_text(r, "failure", "failure_type");
+    line_text(r, "last error", "last_error");
+    line_text(r, "dead letter", "dead_letter");
+    line(r, "payload", clipped_value(r, r->job, "payload"));
+    line(r, "result", clipped_value(r, r->job, "result"));
 }
 
-static void print_executions(const struct record *r)
+static void add_execution(const struct record *r, struct table *table, const json_t *execution)
 {
-    static const char *const headings[] = { "ATTEMPT", "STATUS", "WORKER", "LEASED", "FINISHED",
-                                            "END", "ERROR" };
-    struct table table = table_of(r->arena, headings, countof(headings));
-    for (size_t i = 0; i < r->execution_count; i++) {
-        const struct execution *e = &r->executions[i];
-        table_add_number(&table, e->attempt);
-        table_add(&table, str_of(execution_status_name(e->status)));
-        table_add(&table, e->lease_owner);
-        table_add_time(&table, e->leased_at);
-        table_add_time(&table, e->finished_at);
-        table_add(&table, str_of(end_reason_name(e->end_reason)));
-        table_add(&table, e->error_message);
-    }
-    print_title("Executions");
+    (void)r;
+    table_add_number(table, object_number(execution, "attempt"));
+    table_add(table, object_text(execution, "status"));
+    table_add(table, object_text(execution, "lease_owner"));
+    table_add(table, object_text(execution, "leased_at"));
+    table_add(table, object_text(execution, "finished_at"));
+    table_add(table, object_text(execution, "end_reason"));
+    table_add(table, object_text(json_object_get(execution, "error"), "message"));
+}
+
+static void add_step(const struct record *r, struct table *table, const json_t *step)
+{
+    bool done = object_flag(step, "done");
+    table_add(table, object_text(step, "name"));
+    table_add(table, done ? S("yes") : S("no"));
+    table_add_number(table, object_number(step, "attempt"));
+    table_add_number(table, object_number(step, "tries"));
+    table_add(table, object_text(step, "updated_at"));
+    table_add(table, done ? clipped_value(r, step, "result")
+                          : clipped(r, object_text(step, "error_message")));
+}
+
+static void add_event(const struct record *r, struct table *table, const json_t *event)
+{
+    table_add(table, object_text(event, "at"));
+    table_add(table, object_text(event, "event"));
+    table_add_number(table, object_number(event, "attempt"));
+    table_add(table, str_format(r->arena, "%.*s %.*s", STR(object_text(event, "actor_type")),
+                                STR(object_text(event, "actor_id"))));
+    table_add(table, clipped_value(r, event, "detail"));
+}
+
+typedef void add_row(const struct record *r, struct table *table, const json_t *item);
+
+static void print_section(const struct record *r, const char *title, struct table table,
+                          const json_t *items, add_row *add)
+{
+    for (size_t i = 0; i < json_array_size(items); i++)
+        add(r, &table, json_array_get(items, i));
+    print_title(title);
     table_print(&table, "  ");
 }
 
-static void print_steps(const struct record *r)
+static void print_record(const struct record *r)
 {
-    static const char *const headings[] = { "STEP", "DONE", "ATTEMPT", "FAILED TRIES", "WRITTEN",
-                                            "RESULT" };
-    struct table table = table_of(r->arena, headings, countof(headings));
-    for (size_t i = 0; i < r->step_count; i++) {
-        const struct step *step = &r->steps[i];
-        table_add(&table, step->name);
-        table_add(&table, step->done ? S("yes") : S("no"));
-        table_add_number(&table, step->attempt);
-        table_add_number(&table, step->tries);
-        table_add_time(&table, step->updated_at);
-        table_add(&table, clipped(r, step->done ? step->result : step->error_message));
-    }
-    print_title("Steps");
-    table_print(&table, "  ");
-}
-
-static void print_events(const struct record *r)
-{
-    static const char *const headings[] = { "AT", "EVENT", "ATTEMPT", "BY", "DETAIL" };
-    struct table table = table_of(r->arena, headings, countof(headings));
-    for (size_t i = 0; i < r->event_count; i++) {
-        const struct audit_event *event = &r->events[i];
-        table_add_time(&table, event->at);
-        table_add(&table, str_of(event_name(event->event)));
-        table_add_number(&table, event->attempt);
-        table_add(&table, str_format(r->arena, "%s %.*s", actor_type_name(event->actor_type),
-                                     STR(event->actor_id)));
-        table_add(&table, clipped(r, event->detail));
-    }
-    print_title("Audit trail");
-    table_print(&table, "  ");
+    static const char *const runs[] = { "ATTEMPT", "STATUS", "WORKER", "LEASED", "FINISHED", "END",
+                                        "ERROR" };
+    static const char *const steps[] = { "STEP", "DONE", "ATTEMPT", "FAILED TRIES", "WRITTEN",
+                                         "RESULT" };
+    static const char *const events[] = { "AT", "EVENT", "ATTEMPT", "BY", "DETAIL" };
+    print_job(r);
+    if (json_array_size(r->executions))
+        print_section(r, "Executions", table_of(r->arena, runs, countof(runs)), r->executions,
+                      add_execution);
+    if (json_array_size(r->steps))
+        print_section(r, "Steps", table_of(r->arena, steps, countof(steps)), r->steps, add_step);
+    print_section(r, "Audit trail", table_of(r->arena, events, countof(events)), r->audit,
+                  add_event);
 }
 
 bool command_show(struct cli *cli, struct pawl_error *err)
 {
     struct id id;
-    struct record record;
-    SCOPED(tx) struct tx tx = {0};
-    if (!value_job_id(cli, &id, err) || !session_open(cli, STORE_READ, err)
-        || !session_begin(cli, TX_READ, &cli->arena, &tx, err) || !load(&tx, id, &record, err))
+    SCOPED(json) json_t *all = NULL;
+    if (!value_job_id(cli, &id, err) || !cli->backend->record(cli, id, &all, err))
         return false;
     if (cli->given[OPTION_JSON])
-        return print_json(&cli->arena, record_json(&record), err);
-    print_job(&record);
-    if (record.execution_count)
-        print_executions(&record);
-    if (record.step_count)
-        print_steps(&record);
-    print_events(&record);
+        return print_json(&cli->arena, json_incref(all), err);
+    struct record record = {
+        .arena = &cli->arena,
+        .now = world_wall(cli->world),
+        .job = json_object_get(all, "job"),
+        .executions = object_items(all, "executions"),
+        .steps = object_items(all, "steps"),
+        .audit = object_items(all, "audit"),
+    };
+    print_record(&record);
     return true;
 }

@@ -295,6 +295,7 @@ json_t *key_json(struct arena *arena, const struct key *key)
         { "expires_at", json_time_or_null(arena, key->expires_at) },
         { "revoked_at", json_time_or_null(arena, key->revoked_at) },
         { "last_used_at", json_time_or_null(arena, key->last_used_at) },
+        { "org_disabled_at", json_time_or_null(arena, key->org_disabled_at) },
     };
     return json_object_of(fields, countof(fields));
 }

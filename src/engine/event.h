@@ -120,3 +120,8 @@ struct event_list {
 // next one. PAWL_NOT_FOUND for a job it may not see.
 CHECKED bool events_of_org(struct tx *tx, const struct event_filter *filter,
                            struct event_list *list, struct pawl_error *err);
+
+// The same events after the id `*after`, oldest first: nothing is left out between two calls. The
+// last row that was looked at becomes `*after`; list->next is 0 when there was none after it.
+CHECKED bool events_after(struct tx *tx, int64_t *after, size_t limit, struct event_list *list,
+                          struct pawl_error *err);

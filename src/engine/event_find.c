@@ -1,4 +1,5 @@
-// The audit trail of an org, newest first, by a bounded look at the newest rows of the store.
+// The audit trail of an org, by a bounded look at the rows of the store: the newest first, or those
+// after one that is known.
 //
 // An index by org would cost every event of every job more than it saves here: see job_find.c.
 #include "base/list.h"
@@ -97,5 +98,26 @@ bool events_of_org(struct tx *tx, const struct event_filter *filter, struct even
         return false;
     bool more = l.found.count == l.limit || l.seen == ROWS_MAX;
     *list = (struct event_list){ l.found.items, l.found.count, more ? l.last : 0 };
+    return true;
+}
+
+bool events_after(struct tx *tx, int64_t *after, size_t limit, struct event_list *list,
+                  struct pawl_error *err)
+{
+    static const struct event_filter any;
+    struct looking l = {
+        .filter = &any,
+        .limit = limit,
+        .last = *after,
+        .found = list_of(tx->arena, sizeof(struct audit_event)),
+    };
+    SCOPED(rows) struct rows rows = {0};
+    if (!caller_org(tx, &l.org, err)
+        || !sql_ask(tx, &rows, Q_AUDIT_PAGE_AFTER, err, INT(*after), INT(ROWS_MAX))
+        || !look(tx, &l, &rows, err))
+        return false;
+    bool more = l.found.count == l.limit || l.seen == ROWS_MAX;
+    *list = (struct event_list){ l.found.items, l.found.count, more ? l.last : 0 };
+    *after = l.last;
     return true;
 }

@@ -34,17 +34,32 @@ json_t *event_json(struct arena *arena, const struct audit_event *e)
     return json_object_of(fields, countof(fields));
 }
 
-json_t *step_view(struct exchange *x, const struct step *s)
+json_t *job_event_json(struct arena *arena, const struct job *job, const struct audit_event *e)
 {
-    bool sees = role_sees_payload(x->identity.role, x->config->auth.viewer_sees_payload);
+    struct audit_event event = *e;
+    event.org_id = job->contract.org_id;
+    event.project_id = job->contract.project_id;
+    event.job = job->id;
+    event.job_type = job->contract.job_type;
+    return event_json(arena, &event);
+}
+
+json_t *step_json(struct arena *arena, const struct step *s, bool with_result)
+{
     const struct json_field fields[] = {
         { "name", json_text_or_null(s->name) },
         { "done", json_boolean(s->done) },
-        { "result", sees ? value_or_null(s->result) : json_null() },
+        { "result", with_result ? value_or_null(s->result) : json_null() },
         { "attempt", json_integer(s->attempt) },
         { "tries", json_integer(s->tries) },
         { "error_message", json_text_or_null(s->error_message) },
-        { "updated_at", json_time_or_null(&x->arena, s->updated_at) },
+        { "updated_at", json_time_or_null(arena, s->updated_at) },
     };
     return json_object_of(fields, countof(fields));
+}
+
+json_t *step_view(struct exchange *x, const struct step *s)
+{
+    bool sees = role_sees_payload(x->identity.role, x->config->auth.viewer_sees_payload);
+    return step_json(&x->arena, s, sees);
 }

@@ -177,5 +177,6 @@ void exchange_end(struct exchange *x)
 {
     json_decref(x->body);
     answer_none(x);
+    arena_end(&x->found);
     arena_end(&x->arena);
 }

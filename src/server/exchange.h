@@ -23,6 +23,7 @@ struct exchange {
     const struct config *config;  // in effect when the request came
     const struct route *route;
     struct arena arena;           // everything of the request and the answer
+    struct arena found;           // what `act` finds: emptied before it is run again
     struct identity identity;     // who asks ...
     struct caller caller;         // ... in the words of the engine
     struct str method, path;
@@ -51,6 +52,7 @@ struct exchange {
     void (*wake)(struct exchange *x);
     struct exchange *next, **link;
     bool parked;
+    bool told;                    // news of a lane woke it, and nobody else
 };
 
 // The data of a route, zeroed, in the exchange's arena. NULL when there is no memory.

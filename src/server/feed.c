@@ -9,11 +9,12 @@
 #include "server/route.h"
 #include "server/server.h"
 
-enum { EVENTS_AT_ONCE = 200 };
+enum { EVENTS_AT_ONCE = 200,
+       PIECE_BYTES = 256 << 10 };
 
 struct stream {
     struct str last_event_id;  // of the header or the query: go on after it
-    int64_t seen;              // the number of the last event that was sent
+    int64_t seen;              // the number of the last event that was sent, or passed over
     struct arena arena;        // of what is being sent
     struct str text;           // ... as far as it has not been
     int64_t spoke;             // monotonic, when something was sent last
@@ -24,36 +25,44 @@ static const struct field events_query[] = {
           .summary = "go on after this event, as the header Last-Event-ID says"),
 };
 
-// Events come newest first: turned round, oldest first, as they happened.
-static void add_events(struct stream *s, struct exchange *x, const struct event_list *list)
+// As many as fit; the others come with the next piece.
+static void add_events(struct stream *s, const struct event_list *list)
 {
-    struct buf text = buf_new(&s->arena, 1 << 20);
-    for (size_t i = list->count; i-- > 0;) {
+    struct buf text = buf_new(&s->arena, SIZE_MAX);
+    for (size_t i = 0; i < list->count && text.n < PIECE_BYTES; i++) {
         SCOPED(json) json_t *object = event_json(&s->arena, &list->events[i]);
         struct str json = json_text(&s->arena, object);
         buf_addf(&text, "id: %lld\nevent: %s\ndata: %.*s\n\n", (long long)list->events[i].id,
                  event_name(list->events[i].event), STR(json));
+        if (s->arena.failed)
+            return;  // the next try begins with this event
         s->seen = list->events[i].id;
+        s->text = buf_str(&text);
     }
-    (void)x;
-    s->text = buf_str(&text);
 }
 
+// A stream that is far behind goes through other orgs' events too, a bounded number at a time, and
+// says so: meanwhile others are answered.
 static bool read_events(struct exchange *x, struct stream *s, struct pawl_error *err)
 {
     struct reading reading;
     struct event_list list = {0};
-    struct event_filter filter = { .after = s->seen, .limit = EVENTS_AT_ONCE };
+    int64_t looked_at = s->seen;
     arena_end(&s->arena);
     s->text = S("");
     if (!server_begin_read(x->server, &reading, &s->arena, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = events_of_org(&reading.tx, &filter, &list, err);
+    bool done = events_after(&reading.tx, &looked_at, EVENTS_AT_ONCE, &list, err);
     if (done)
-        add_events(s, x, &list);
+        add_events(s, &list);
     server_end_read(x->server, &reading);
-    return done;
+    if (!done || list.count > 0)
+        return done;
+    s->seen = looked_at;
+    if (list.next)
+        s->text = S(": going on\n\n");
+    return true;
 }
 
 static size_t give(struct stream *s, char *into, size_t room)

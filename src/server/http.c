@@ -35,7 +35,8 @@ struct http {
     struct guard *guard;
     size_t connections_max;
 
-    _Atomic size_t active;  // requests that have begun and are not answered
+    _Atomic size_t active;   // requests that have begun and are not answered
+    _Atomic size_t waiting;  // ... of which so many are suspended
 };
 
 // What the protocol side knows of a request. The exchange comes first: one is the other.
@@ -120,7 +121,7 @@ static enum MHD_Result finish(struct request *r, bool done, struct pawl_error *e
     struct exchange *x = &r->x;
     if (done)
         done = x->route->answer(x, err);
-    if (done && x->arena.failed)
+    if (done && (x->arena.failed || x->found.failed))
         done = fail(err, PAWL_NO_MEMORY, "no memory for the answer");
     if (!done)
         exchange_refuse(x, err);
@@ -133,6 +134,7 @@ void http_suspend(struct exchange *x)
 {
     struct request *r = request_of(x);
     r->stage = WAITING;
+    x->server->http->waiting++;
     guard_rest(r->link);
     MHD_suspend_connection(r->connection);
 }
@@ -140,8 +142,10 @@ void http_suspend(struct exchange *x)
 void http_resume(struct exchange *x)
 {
     struct request *r = request_of(x);
+    struct http *http = x->server->http;
     r->stage = RESUMED;
-    MHD_resume_connection(r->connection);
+    MHD_resume_connection(r->connection);  // from here on it is the HTTP thread's
+    http->waiting--;
 }
 
 bool http_listens(const struct exchange *x)
@@ -157,6 +161,7 @@ bool http_listens(const struct exchange *x)
 static bool write_act(struct tx *tx, struct operation *operation, struct pawl_error *err)
 {
     struct exchange *x = (struct exchange *)operation;
+    arena_reset(&x->found);
     x->problems.count = 0;
     x->again = false;
     hub_looks(x);
@@ -182,13 +187,19 @@ static void submit(struct exchange *x)
     http_resume(x);
 }
 
-// A client that has left gets no lease; its connection is ended by the answer.
+// A client that has left gets no lease; its connection is ended by the answer. What woke it is for
+// the next in its lane, which goes the same way.
 static void wake_write(struct exchange *x)
 {
-    if (hub_time_over(x) || !http_listens(x))
-        http_resume(x);
-    else
-        submit(x);
+    while (x) {
+        bool goes_on = !hub_time_over(x) && http_listens(x);
+        struct exchange *next = goes_on ? NULL : hub_pass_on(x);
+        if (goes_on)
+            submit(x);
+        else
+            http_resume(x);
+        x = next;
+    }
 }
 
 static enum MHD_Result begin_write(struct request *r)
@@ -198,7 +209,7 @@ static enum MHD_Result begin_write(struct request *r)
     x->operation = (struct operation){
         .run = write_act,
         .answered = write_answered,
-        .arena = &x->arena,
+        .arena = &x->found,
         .caller = &x->caller,
     };
     http_suspend(&r->x);
@@ -219,6 +230,7 @@ static enum MHD_Result read_now(struct request *r)
     struct exchange *x = &r->x;
     struct pawl_error err = {0};
     x->wake = http_resume;
+    arena_reset(&x->found);
     x->again = false;
     hub_looks(x);
     bool done = server_read(x->server, x, &err);
@@ -506,7 +518,17 @@ static size_t connections_max(const struct config *config)
                                                      : 1);
 }
 
-bool http_open(struct http **opened, struct server *server, struct pawl_error *err)
+// Before anybody is answered.
+static bool may_listen(const struct http *http, bool everybody_is_admin, struct pawl_error *err)
+{
+    return !everybody_is_admin || http->listener.loopback
+        || fail(err, PAWL_FORBIDDEN, "without a key everybody is admin, so only this machine may "
+                                     "ask: make a key first (pawl key create --role admin), or "
+                                     "listen on 127.0.0.1");
+}
+
+bool http_open(struct http **opened, struct server *server, bool everybody_is_admin,
+               struct pawl_error *err)
 {
     struct http *http = *opened = calloc(1, sizeof *http);
     const struct config *config = atomic_load(&server->config);
@@ -525,7 +547,7 @@ bool http_open(struct http **opened, struct server *server, struct pawl_error *e
         .metrics = server->metrics,
     };
     return listener_open(&http->listener, &config->listen, err)
-        && guard_open(&http->guard, &guard, err)
+        && may_listen(http, everybody_is_admin, err) && guard_open(&http->guard, &guard, err)
         && start(http, err);
 }
 
@@ -539,12 +561,15 @@ struct str http_address(const struct http *http)
     return str_of(http->listener.address);
 }
 
-// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off.
+// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off. Not
+// what waits for a commit: the writer would answer it after it is gone, and the protocol library
+// ends the process when somebody is suspended still.
 static void wait_for_answers(struct http *http)
 {
     const struct world *world = http->server->pawl->world;
     int64_t end = world_end_of(world, ANSWER_US_MAX);
-    while (atomic_load(&http->active) > 0 && world_monotonic(world) < end)
+    while (atomic_load(&http->waiting) > 0
+           || (atomic_load(&http->active) > 0 && world_monotonic(world) < end))
         world_sleep(world, MILLISECONDS(5));
 }
 

@@ -9,7 +9,9 @@
 
 struct http;
 
-CHECKED bool http_open(struct http **http, struct server *server, struct pawl_error *err);
+// Refuses to listen beyond this machine when everybody is admin.
+CHECKED bool http_open(struct http **http, struct server *server, bool everybody_is_admin,
+                       struct pawl_error *err);
 
 // Nobody may wait any more: see hub_drain. NULL is fine.
 void http_close(struct http *http);

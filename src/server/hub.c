@@ -15,7 +15,7 @@ enum { BUCKETS = 1024,
 
 #define LOOK_US MILLISECONDS(100)
 
-enum topic_kind { TOPIC_LANE, TOPIC_JOB, TOPIC_FEED };
+enum topic_kind { TOPIC_LANE, TOPIC_JOB, TOPIC_FEED, TOPIC_KINDS };
 
 struct topic {
     enum topic_kind kind;
@@ -36,12 +36,14 @@ struct hub {
     bool has_thread;
 
     pthread_mutex_t mutex;   // guards everything below, and the waiting part of exchanges
-    pthread_cond_t changed;  // somebody began to wait, or it is time to stop
+    pthread_cond_t changed;  // somebody began to wait, or it drains
     struct topic *buckets[BUCKETS];
     _Atomic size_t topics;   // read without the mutex: nobody is interested in anything
     size_t waiting;
-    size_t next_bucket;      // where the next look at lanes begins
-    bool draining, closing;
+    struct {
+        size_t bucket, left; // where the next look begins, and how many buckets it must see yet
+    } looks[TOPIC_KINDS];
+    bool draining;
 };
 
 // ----- topics
@@ -210,6 +212,7 @@ void hub_wait(struct exchange *x)
     bool waits = topic->news == x->seen && !time_over(hub, x);
     if (waits) {
         x->parked = true;
+        x->told = false;
         x->next = NULL;
         x->link = topic->end;
         *topic->end = x;
@@ -258,10 +261,22 @@ static void topic_news(struct hub *hub, struct topic *topic, struct exchange **w
 {
     topic->news++;
     while (topic->first) {
+        topic->first->told = topic->kind == TOPIC_LANE;
         unpark(hub, topic->first, woken);
         if (topic->kind == TOPIC_LANE)
             break;
     }
+}
+
+struct exchange *hub_pass_on(struct exchange *x)
+{
+    struct hub *hub = x->server->hub;
+    struct exchange *next = NULL;
+    pthread_mutex_lock(&hub->mutex);
+    if (x->told)
+        topic_news(hub, x->topic, &next);
+    pthread_mutex_unlock(&hub->mutex);
+    return next;
 }
 
 void hub_lane_goes_on(struct exchange *x)
@@ -298,32 +313,36 @@ void hub_ready(struct hub *hub, struct str org_id, struct str queue, struct str 
     wake_all(woken);
 }
 
-// With the mutex held: the topics of a kind, some of them, going on where the last look ended.
-static void some_news(struct hub *hub, enum topic_kind kind, size_t limit, struct exchange **woken)
-{
-    size_t begin = hub->next_bucket;
-    for (size_t i = 0; i < BUCKETS && limit > 0; i++) {
-        hub->next_bucket = (begin + i + 1) % BUCKETS;
-        for (struct topic *t = hub->buckets[(begin + i) % BUCKETS]; t; t = t->next)
-            if (t->kind == kind) {
-                topic_news(hub, t, woken);
-                limit -= limit > 0;
-            }
-    }
-}
-
-static void all_news(struct hub *hub, enum topic_kind kind, size_t limit)
+void hub_ready_all(struct hub *hub)
 {
     struct exchange *woken = NULL;
     pthread_mutex_lock(&hub->mutex);
-    some_news(hub, kind, limit, &woken);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct topic *t = hub->buckets[i]; t; t = t->next)
+            if (t->kind == TOPIC_LANE)
+                topic_news(hub, t, &woken);
     pthread_mutex_unlock(&hub->mutex);
     wake_all(woken);
 }
 
-void hub_ready_all(struct hub *hub)
+// News that may be for any topic of a kind: some of them at once, the others at the next looks.
+static void look_at_some(struct hub *hub, enum topic_kind kind, bool changed)
 {
-    all_news(hub, TOPIC_LANE, SIZE_MAX);
+    struct exchange *woken = NULL;
+    size_t told = 0;
+    pthread_mutex_lock(&hub->mutex);
+    if (changed)
+        hub->looks[kind].left = BUCKETS;
+    for (; hub->looks[kind].left > 0 && told < TOPICS_PER_LOOK; hub->looks[kind].left--) {
+        for (struct topic *t = hub->buckets[hub->looks[kind].bucket]; t; t = t->next)
+            if (t->kind == kind) {
+                topic_news(hub, t, &woken);
+                told++;
+            }
+        hub->looks[kind].bucket = (hub->looks[kind].bucket + 1) % BUCKETS;
+    }
+    pthread_mutex_unlock(&hub->mutex);
+    wake_all(woken);
 }
 
 void hub_happened(struct hub *hub)
@@ -397,7 +416,7 @@ static void *watch_time(void *self)
     struct hub *hub = self;
     int64_t newest = 0;
     pthread_mutex_lock(&hub->mutex);
-    while (!hub->closing) {
+    while (!hub->draining) {
         if (hub->waiting == 0) {
             pthread_cond_wait(&hub->changed, &hub->mutex);
             continue;
@@ -406,11 +425,11 @@ static void *watch_time(void *self)
         end_waits(hub, &woken);
         pthread_mutex_unlock(&hub->mutex);
         wake_all(woken);
-        if (server_changed(hub->server, &newest)) {
-            all_news(hub, TOPIC_LANE, TOPICS_PER_LOOK);
-            all_news(hub, TOPIC_JOB, TOPICS_PER_LOOK);
+        bool changed = server_changed(hub->server, &newest);
+        look_at_some(hub, TOPIC_LANE, changed);
+        look_at_some(hub, TOPIC_JOB, changed);
+        if (changed)
             hub_happened(hub);
-        }
         pthread_mutex_lock(&hub->mutex);
         pause_until_next_look(hub);
     }
@@ -437,20 +456,19 @@ void hub_drain(struct hub *hub)
     pthread_mutex_lock(&hub->mutex);
     hub->draining = true;
     end_waits(hub, &woken);
+    pthread_cond_signal(&hub->changed);
     pthread_mutex_unlock(&hub->mutex);
     wake_all(woken);
+    if (hub->has_thread)  // it looks into the store, which is closed next
+        pthread_join(hub->thread, NULL);
+    hub->has_thread = false;
 }
 
 void hub_close(struct hub *hub)
 {
     if (!hub)
         return;
-    pthread_mutex_lock(&hub->mutex);
-    hub->closing = true;
-    pthread_cond_signal(&hub->changed);
-    pthread_mutex_unlock(&hub->mutex);
-    if (hub->has_thread)
-        pthread_join(hub->thread, NULL);
+    assert(!hub->has_thread);
     pthread_cond_destroy(&hub->changed);
     pthread_mutex_destroy(&hub->mutex);
     free(hub);

@@ -17,9 +17,9 @@ struct hub;
 
 CHECKED bool hub_open(struct hub **hub, struct server *server, struct pawl_error *err);
 
-// Wakes everybody for good: from now on nobody waits.
+// Wakes everybody for good: from now on nobody waits, and the hub does not look into the store.
 void hub_drain(struct hub *hub);
-void hub_close(struct hub *hub);  // NULL is fine
+void hub_close(struct hub *hub);  // after hub_drain; NULL is fine
 
 // Enters a topic. PAWL_NO_MEMORY when it cannot be made.
 CHECKED bool hub_enter_lane(struct exchange *x, const struct texts *queues,
@@ -34,6 +34,10 @@ bool hub_time_over(struct exchange *x);  // it does not wait, or not any longer
 // Gives the exchange to the hub until there is news or its time is over; then, or at once if that
 // has happened since hub_looks, x->wake is called, on any thread.
 void hub_wait(struct exchange *x);
+
+// An exchange was woken and does not look: what it was told, if it was news of a lane, is for the
+// next that waits there. That one is answered, as woken by hub_wait; NULL: nobody.
+struct exchange *hub_pass_on(struct exchange *x);
 
 // A worker of this lane got all it asked for: the next may find more.
 void hub_lane_goes_on(struct exchange *x);

@@ -60,16 +60,9 @@ static bool audit_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 static bool audit_answer(struct exchange *x, struct pawl_error *err)
 {
     struct history *h = x->data;
-    const struct contract *c = &h->one.job.contract;
     json_t *items = json_array();
-    for (size_t i = 0; i < h->count; i++) {
-        struct audit_event event = h->events[i];
-        event.org_id = c->org_id;
-        event.project_id = c->project_id;
-        event.job = h->one.id;
-        event.job_type = c->job_type;
-        json_array_append_new(items, event_json(&x->arena, &event));
-    }
+    for (size_t i = 0; i < h->count; i++)
+        json_array_append_new(items, job_event_json(&x->arena, &h->one.job, &h->events[i]));
     return answer_list(x, items, 0, err);
 }
 

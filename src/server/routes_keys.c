@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/api_key.h"
+#include "model/json_field.h"
 #include "server/job_view.h"
 #include "server/server.h"
 
@@ -111,7 +112,29 @@ static bool revoke_answer(struct exchange *x, struct pawl_error *err)
     return exchange_answer(x, 200, key_json(&x->arena, &k->key), err);
 }
 
+// ----- who am I
+
+static bool session_answer(struct exchange *x, struct pawl_error *err)
+{
+    const struct identity *who = &x->identity;
+    json_t *projects = json_array();
+    for (size_t i = 0; i < who->project_count; i++)
+        json_array_append_new(projects, json_stringn(who->projects[i].s, who->projects[i].n));
+    const struct json_field fields[] = {
+        { "org_id", json_text_or_null(who->org_id) },
+        { "role", json_string(role_name(who->role)) },
+        { "projects", projects },
+        { "key_id", json_text_or_null(who->key_id) },
+    };
+    return exchange_answer(x, 200, json_object_of(fields, countof(fields)), err);
+}
+
 static const struct route rows[] = {
+    {
+        .method = "GET", .path = "/v1/session", .permission = MAY_READ, .kind = ROUTE_NOW,
+        .summary = "Who the caller is: org, role, projects, and the id of the key (none: open).",
+        .answer = session_answer, .schema = "Session", .statuses = { 200 },
+    },
     {
         .method = "POST", .path = "/v1/keys", .permission = MAY_KEYS, .kind = ROUTE_WRITE,
         .summary = "Makes a key of the caller's org. Its text is in this answer and nowhere else.",

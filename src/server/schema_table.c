@@ -184,6 +184,14 @@ static const struct schema_field key_fields[] = {
     { "expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "good until then" },
     { "revoked_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "ended then" },
     { "last_used_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "to the minute" },
+    { "org_disabled_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "no key of its org is good since" },
+};
+
+static const struct schema_field session_fields[] = {
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "the caller's org" },
+    { "role", SCHEMA_TEXT, 0, words_role, NULL, "what the caller may do" },
+    { "projects", SCHEMA_ID, LIST, NULL, NULL, "only these; none: all of the org" },
+    { "key_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "of the key; none: the store has no keys" },
 };
 
 static const struct schema_field new_key_fields[] = {
@@ -219,7 +227,7 @@ static const struct schema_field purged_fields[] = {
 static const struct schema_field stats_fields[] = {
     { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "of the org, in all queues" },
     { "uptime_seconds", SCHEMA_NUMBER, 0, NULL, NULL, "of this process" },
-    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "how many it can run at once" },
+    { "runner_workers", SCHEMA_NUMBER, 0, NULL, NULL, "jobs this process can run at once" },
 };
 
 static const struct schema_field worker_fields[] = {
@@ -292,6 +300,7 @@ static const struct schema schemas[] = {
     { "NewKey", "An API key that was just made.", "Key", FIELDS_OF(new_key_fields) },
     { "Queue", "A queue, as far as the org's own jobs go.", FIELDS_OF(queue_fields) },
     { "QueuePage", .page_of = "Queue" },
+    { "Session", "Who the caller is.", FIELDS_OF(session_fields) },
     { "Paused", NULL, FIELDS_OF(paused_fields) },
     { "Purged", NULL, FIELDS_OF(purged_fields) },
     { "Stats", "Numbers for an overview.", FIELDS_OF(stats_fields) },

@@ -48,7 +48,7 @@ void server_end_read(struct server *s, struct reading *reading)
 bool server_read(struct server *s, struct exchange *x, struct pawl_error *err)
 {
     struct reading reading;
-    if (!server_begin_read(s, &reading, &x->arena, err))
+    if (!server_begin_read(s, &reading, &x->found, err))
         return false;
     reading.tx.caller = &x->caller;
     bool done = x->route->act(x, &reading.tx, err);

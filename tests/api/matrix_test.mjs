@@ -57,6 +57,7 @@ const routes = [
   ['GET', '/v1/workers', 'read'],
   ['GET', '/v1/audit', 'read'],
   ['GET', '/v1/config', 'read'],
+  ['GET', '/v1/session', 'read'],
   ['GET', '/v1/events', 'read'],
   ['POST', '/v1/keys', 'keys', () => ({ role: 'viewer' })],
   ['GET', '/v1/keys', 'keys'],

@@ -238,9 +238,9 @@ test('queues, workers, audit, keys, configuration, health', async () => {
     assert.equal((await as('operator', 'POST', `/v1/queues/to.purge/${what}`, more)).status, 200);
   }
   await leased();
-  for (const path of ['/v1/queues', '/v1/stats', '/v1/workers', '/v1/config', '/v1/audit?limit=500',
-                      '/v1/audit?event=queue.paused', '/metrics', '/healthz', '/readyz',
-                      '/openapi.json']) {
+  for (const path of ['/v1/queues', '/v1/stats', '/v1/workers', '/v1/config', '/v1/session',
+                      '/v1/audit?limit=500', '/v1/audit?event=queue.paused', '/metrics', '/healthz',
+                      '/readyz', '/openapi.json']) {
     assert.equal((await as('viewer', 'GET', path)).status, 200);
   }
   const project = '0189abcd-0000-7000-8000-000000000001';

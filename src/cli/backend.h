@@ -1,0 +1,66 @@
+// The two ways to jobs, keys and queues: a store that is opened here, or a server that is asked.
+//
+// A command is written once. It asks the backend that was chosen for it and prints what that
+// answers: the objects of the HTTP API, whoever made them. Objects that are given out belong to the
+// caller.
+#pragma once
+
+#include "cli/batch.h"
+#include "cli/command.h"
+#include "engine/api_key.h"
+#include "engine/job.h"
+#include "engine/queue.h"
+
+// Where the server is when nobody says so.
+#define SERVER_DEFAULT "http://127.0.0.1:7319"
+
+// One page of a list, newest first. Its objects are shown one by one, so that few are in memory.
+struct page {
+    int64_t limit;
+    struct str cursor;  // where it begins; then where the next one does; empty: there is none
+    size_t damaged;     // left out, because their records contradict each other
+    bool (*show)(void *self, const json_t *object, struct pawl_error *err);
+    void *self;
+};
+
+enum job_act { ACT_SUBMIT, ACT_CANCEL, ACT_RETRY, JOB_ACTS };
+
+// One piece of emptying a queue.
+struct purging {
+    bool dry_run;        // only say how many there are
+    int64_t jobs;        // ended by this piece
+    bool done;
+    struct purge purge;  // where the store is with it
+};
+
+struct backend {
+    // Stores jobs; each entry has its own answer. False: it is not known of any open entry.
+    bool (*enqueue)(struct cli *cli, struct batch *batch, struct pawl_error *err);
+    // Waits until the job has ended.
+    bool (*wait)(struct cli *cli, struct id id, json_t **job, struct pawl_error *err);
+    // The job with its executions, steps and audit.
+    bool (*record)(struct cli *cli, struct id id, json_t **record, struct pawl_error *err);
+    bool (*jobs)(struct cli *cli, const struct job_filter *filter, struct page *page,
+                 struct pawl_error *err);
+    bool (*act)(struct cli *cli, struct id id, enum job_act act, json_t **job,
+                struct pawl_error *err);
+    bool (*change)(struct cli *cli, struct id id, const struct job_change *change, json_t **job,
+                   struct pawl_error *err);
+
+    // The key's text is in the answer, and nowhere else.
+    bool (*key_create)(struct cli *cli, struct key_request *request, json_t **key,
+                       struct pawl_error *err);
+    bool (*keys)(struct cli *cli, struct page *page, struct pawl_error *err);
+    bool (*key_revoke)(struct cli *cli, struct str key_id, json_t **key, struct pawl_error *err);
+
+    bool (*queues)(struct cli *cli, json_t **list, struct pawl_error *err);
+    bool (*queue_pause)(struct cli *cli, struct str queue, bool paused, struct pawl_error *err);
+    bool (*queue_purge)(struct cli *cli, struct str queue, struct purging *purging,
+                        struct pawl_error *err);
+};
+
+extern const struct backend backend_store, backend_server;
+
+// Chooses by options, then by the environment; with neither, the server at the default address if
+// one answers, else the default store. Nothing is opened yet.
+CHECKED bool backend_choose(struct cli *cli, struct pawl_error *err);

@@ -1,0 +1,223 @@
+// The server as a backend: every operation is a request of the HTTP API.
+#include "cli/backend.h"
+
+#include "base/time_text.h"
+#include "cli/object.h"
+#include "cli/remote.h"
+
+#define WAIT_MS 30000
+
+// Asks and gives the answer out.
+static bool ask(struct cli *cli, const struct request *request, json_t **out,
+                struct pawl_error *err)
+{
+    struct reply reply = {0};
+    if (!remote_ask(cli, request, &reply, err))
+        return false;
+    *out = reply.body;
+    return true;
+}
+
+static struct str job_path(struct cli *cli, struct id id, const char *rest)
+{
+    return str_format(&cli->arena, "/v1/jobs/%.*s%s", STR(id_text(&cli->arena, id)), rest);
+}
+
+// ----- jobs
+
+static bool wait_for_end(struct cli *cli, struct id id, json_t **job, struct pawl_error *err)
+{
+    struct request request = {
+        .method = "GET",
+        .path = str_format(&cli->arena, "%.*s?wait_ms=%d", STR(job_path(cli, id, "")), WAIT_MS),
+        .wait_us = MILLISECONDS(WAIT_MS),
+    };
+    while (ask(cli, &request, job, err)) {
+        if (object_ended(*job))
+            return true;
+        json_end(job);
+    }
+    return fail(err, err->code, "%s; job %.*s is stored", err->message,
+                STR(id_text(&cli->arena, id)));
+}
+
+// Each part is a request of its own, so a job that runs may go on in between.
+static bool record_of(struct cli *cli, struct id id, json_t **record, struct pawl_error *err)
+{
+    static const char *const parts[] = { "executions", "steps", "audit" };
+    SCOPED(json) json_t *job = NULL, *made = json_object();
+    if (!ask(cli, &(struct request){ .method = "GET", .path = job_path(cli, id, "") }, &job, err))
+        return false;
+    json_object_set(made, "job", job);
+    for (size_t i = 0; i < countof(parts); i++) {
+        SCOPED(json) json_t *list = NULL;
+        struct str path = str_format(&cli->arena, "%.*s/%s", STR(job_path(cli, id, "")), parts[i]);
+        if (!ask(cli, &(struct request){ .method = "GET", .path = path }, &list, err))
+            return false;
+        json_object_set(made, parts[i], json_object_get(list, "items"));
+    }
+    *record = json_incref(made);
+    return made || fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+}
+
+// The page at `path`, which has a query.
+static bool list_page(struct cli *cli, struct str path, struct page *page, struct pawl_error *err)
+{
+    SCOPED(json) json_t *list = NULL;
+    struct str whole = str_format(&cli->arena, "%.*slimit=%lld%s%.*s", STR(path),
+                                  (long long)page->limit, page->cursor.n ? "&cursor=" : "",
+                                  STR(url_encoded(&cli->arena, page->cursor)));
+    if (!ask(cli, &(struct request){ .method = "GET", .path = whole }, &list, err))
+        return false;
+    size_t i;
+    json_t *item;
+    json_array_foreach (json_object_get(list, "items"), i, item)
+        if (!page->show(page->self, item, err))
+            return false;
+    page->cursor = str_dup(&cli->arena, object_text(list, "next_cursor"));
+    return true;
+}
+
+static bool list_jobs(struct cli *cli, const struct job_filter *filter, struct page *page,
+                      struct pawl_error *err)
+{
+    struct arena *arena = &cli->arena;
+    const struct { const char *name; struct str value; } fields[] = {
+        { "state", filter->has_state ? str_of(job_state_name(filter->state)) : S("") },
+        { "queue", filter->queue },
+        { "job_type", filter->job_type },
+        { "serial_key", filter->serial_key },
+    };
+    struct str path = S("/v1/jobs?");
+    for (size_t i = 0; i < countof(fields); i++)
+        if (fields[i].value.n)
+            path = str_format(arena, "%.*s%s=%.*s&", STR(path), fields[i].name,
+                              STR(url_encoded(arena, fields[i].value)));
+    // Large payloads: fewer of them may fit.
+    while (!list_page(cli, path, page, err)) {
+        if (err->code != PAWL_TOO_LARGE || page->limit == 1)
+            return false;
+        page->limit = (page->limit + 1) / 2;
+    }
+    return true;
+}
+
+static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t **job,
+                       struct pawl_error *err)
+{
+    static const char *const words[] = {
+        [ACT_SUBMIT] = "/submit",
+        [ACT_CANCEL] = "/cancel",
+        [ACT_RETRY] = "/retry",
+    };
+    _Static_assert(countof(words) == JOB_ACTS, "one word per act");
+    struct request request = { .method = "POST", .path = job_path(cli, id, words[act]) };
+    return ask(cli, &request, job, err);
+}
+
+static bool change_job(struct cli *cli, struct id id, const struct job_change *change, json_t **job,
+                       struct pawl_error *err)
+{
+    SCOPED(json) json_t *body = json_object();
+    struct str at = change->has_run_at ? time_text(&cli->arena, change->run_at) : S("");
+    if (change->has_run_at)
+        json_object_set_new(body, "scheduled_for", json_stringn(at.s, at.n));
+    if (change->has_priority)
+        json_object_set_new(body, "priority", json_integer(change->priority));
+    if (change->has_queue)
+        json_object_set_new(body, "queue", json_stringn(change->queue.s, change->queue.n));
+    struct request request = { .method = "PATCH", .path = job_path(cli, id, ""), .body = body };
+    return ask(cli, &request, job, err);
+}
+
+// ----- keys
+
+static bool create_key(struct cli *cli, struct key_request *wanted, json_t **key,
+                       struct pawl_error *err)
+{
+    SCOPED(json) json_t *body = json_object();
+    json_t *projects = json_array();
+    for (size_t i = 0; i < wanted->project_count; i++)
+        json_array_append_new(projects,
+                              json_stringn(wanted->projects[i].s, wanted->projects[i].n));
+    json_object_set_new(body, "role", json_string(role_name(wanted->role)));
+    json_object_set_new(body, "projects", projects);
+    if (wanted->name.n)
+        json_object_set_new(body, "name", json_stringn(wanted->name.s, wanted->name.n));
+    struct str expires = time_text(&cli->arena, wanted->expires_at);
+    if (wanted->expires_at)
+        json_object_set_new(body, "expires_at", json_stringn(expires.s, expires.n));
+    struct request request = { .method = "POST", .path = S("/v1/keys"), .body = body };
+    return ask(cli, &request, key, err);
+}
+
+static bool list_keys(struct cli *cli, struct page *page, struct pawl_error *err)
+{
+    return list_page(cli, S("/v1/keys?"), page, err);
+}
+
+static bool revoke_key(struct cli *cli, struct str key_id, json_t **key, struct pawl_error *err)
+{
+    struct str path = str_format(&cli->arena, "/v1/keys/%.*s",
+                                 STR(url_encoded(&cli->arena, key_id)));
+    return ask(cli, &(struct request){ .method = "DELETE", .path = path }, key, err);
+}
+
+// ----- queues
+
+static bool list_queues(struct cli *cli, json_t **queues, struct pawl_error *err)
+{
+    SCOPED(json) json_t *list = NULL;
+    if (!ask(cli, &(struct request){ .method = "GET", .path = S("/v1/queues") }, &list, err))
+        return false;
+    *queues = json_incref(json_object_get(list, "items"));
+    return true;
+}
+
+static struct str queue_path(struct cli *cli, struct str queue, const char *word)
+{
+    return str_format(&cli->arena, "/v1/queues/%.*s/%s", STR(url_encoded(&cli->arena, queue)),
+                      word);
+}
+
+static bool pause_queue(struct cli *cli, struct str queue, bool paused, struct pawl_error *err)
+{
+    SCOPED(json) json_t *answer = NULL;
+    struct str path = queue_path(cli, queue, paused ? "pause" : "resume");
+    return ask(cli, &(struct request){ .method = "POST", .path = path }, &answer, err);
+}
+
+// A server that says there is more and ends nothing would be asked for ever.
+static bool purge_queue(struct cli *cli, struct str queue, struct purging *purging,
+                        struct pawl_error *err)
+{
+    SCOPED(json) json_t *answer = NULL, *body = json_pack("{s:b}", "dry_run", purging->dry_run);
+    struct request request = {
+        .method = "POST",
+        .path = queue_path(cli, queue, "purge"),
+        .body = body,
+    };
+    if (!ask(cli, &request, &answer, err))
+        return false;
+    purging->jobs = object_number(answer, "count");
+    purging->done = !object_flag(answer, "more");
+    return purging->done || purging->jobs > 0
+        || fail(err, PAWL_STORE, "%s looked at all it may in one request and found nothing of %.*s "
+                                 "to end: purge it on the store, with --store and --org",
+                client_url(cli->client), STR(queue));
+}
+
+const struct backend backend_server = {
+    .enqueue = remote_enqueue,
+    .wait = wait_for_end,
+    .record = record_of,
+    .jobs = list_jobs,
+    .act = act_on_job,
+    .change = change_job,
+    .key_create = create_key,
+    .keys = list_keys,
+    .key_revoke = revoke_key,
+    .queues = list_queues,
+    .queue_pause = pause_queue,
+    .queue_purge = purge_queue,
+};

@@ -1,0 +1,289 @@
+// The store as a backend: each operation is a transaction on a store that this process opens.
+#include "cli/backend.h"
+
+#include "base/hash.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "engine/event.h"
+#include "engine/step.h"
+#include "model/json_field.h"
+#include "server/event_json.h"
+
+enum { PURGE_ROWS = 500 };
+#define POLL_US MILLISECONDS(200)
+
+// A command uses the store in one way; the first operation opens it.
+static bool begin(struct cli *cli, enum store_use use, struct arena *arena, struct tx *tx,
+                  struct pawl_error *err)
+{
+    enum tx_mode mode = use == STORE_READ ? TX_READ : TX_WRITE;
+    return (cli->db || session_open(cli, use, err)) && session_begin(cli, mode, arena, tx, err);
+}
+
+// Whoever has the store speaks for every org, unless he says for which.
+static void speak_for_all(struct cli *cli)
+{
+    if (!cli->given[OPTION_ORG])
+        cli->caller.org_id = S("");
+}
+
+static bool give(json_t **out, json_t *made, struct pawl_error *err)
+{
+    *out = made;
+    return made || fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+}
+
+// ----- jobs
+
+static bool state_of(struct cli *cli, struct id id, enum job_state *state, struct pawl_error *err)
+{
+    struct job job;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    if (!session_begin(cli, TX_READ, &arena, &tx, err) || !job_load(&tx, id, &job, err))
+        return false;
+    *state = job.state;
+    return true;
+}
+
+static bool wait_for_end(struct cli *cli, struct id id, json_t **job, struct pawl_error *err)
+{
+    enum job_state state = JOB_CREATED;
+    struct job ended;
+    SCOPED(tx) struct tx tx = {0};
+    if (!state_of(cli, id, &state, err))
+        return false;
+    while (!job_state_final(state)) {
+        world_sleep(cli->world, POLL_US);
+        if (!state_of(cli, id, &state, err))
+            return false;
+    }
+    return session_begin(cli, TX_READ, &cli->arena, &tx, err) && job_load(&tx, id, &ended, err)
+        && give(job, job_json(&cli->arena, &ended), err);
+}
+
+// Adds to an array; NULL when there is no memory for one of the values.
+static json_t *appended(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0)
+        json_end(&array);
+    return array;
+}
+
+static json_t *executions_json(struct arena *arena, const struct execution *list, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        array = appended(array, execution_json(arena, &list[i]));
+    return array;
+}
+
+static json_t *steps_json(struct arena *arena, const struct step *list, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        array = appended(array, step_json(arena, &list[i], true));
+    return array;
+}
+
+static json_t *events_json(struct arena *arena, const struct job *job,
+                           const struct audit_event *list, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        array = appended(array, job_event_json(arena, job, &list[i]));
+    return array;
+}
+
+// All of it from one snapshot.
+static bool record_of(struct cli *cli, struct id id, json_t **record, struct pawl_error *err)
+{
+    struct arena *arena = &cli->arena;
+    struct job job;
+    struct execution *executions;
+    struct step *steps;
+    struct audit_event *events;
+    size_t execution_count, step_count, event_count;
+    SCOPED(tx) struct tx tx = {0};
+    if (!begin(cli, STORE_READ, arena, &tx, err) || !job_load(&tx, id, &job, err)
+        || !executions_of_job(&tx, id.high, &executions, &execution_count, err)
+        || !steps_of_job(&tx, id.high, &steps, &step_count, err)
+        || !events_of_job(&tx, id.high, &events, &event_count, err))
+        return false;
+    const struct json_field fields[] = {
+        { "job", job_json(arena, &job) },
+        { "executions", executions_json(arena, executions, execution_count) },
+        { "steps", steps_json(arena, steps, step_count) },
+        { "audit", events_json(arena, &job, events, event_count) },
+    };
+    return give(record, json_object_of(fields, countof(fields)), err);
+}
+
+// The row to go on from, as a text, since a cursor is one.
+static bool read_cursor(const struct page *page, int64_t *before)
+{
+    *before = 0;
+    return page->cursor.n == 0 || str_int(page->cursor, before);
+}
+
+static void set_cursor(struct cli *cli, struct page *page, int64_t next)
+{
+    page->cursor = next ? str_format(&cli->arena, "%lld", (long long)next) : S("");
+}
+
+static bool show(const struct page *page, json_t *object, struct pawl_error *err)
+{
+    SCOPED(json) json_t *shown = object;
+    return shown ? page->show(page->self, shown, err)
+                 : fail(err, PAWL_NO_MEMORY, "no memory for the list");
+}
+
+static bool list_jobs(struct cli *cli, const struct job_filter *filter, struct page *page,
+                      struct pawl_error *err)
+{
+    struct job_filter wanted = *filter;
+    struct job_list list;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    wanted.limit = page->limit;
+    if (!read_cursor(page, &wanted.before) || !begin(cli, STORE_READ, &arena, &tx, err)
+        || !job_find(&tx, &wanted, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, job_json(&arena, &list.jobs[i]), err))
+            return false;
+    page->damaged += list.damaged;
+    set_cursor(cli, page, list.next);
+    return true;
+}
+
+typedef bool job_operation(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
+
+static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t **job,
+                       struct pawl_error *err)
+{
+    static job_operation *const acts[] = {
+        [ACT_SUBMIT] = job_submit,
+        [ACT_CANCEL] = job_cancel,
+        [ACT_RETRY] = job_retry,
+    };
+    _Static_assert(countof(acts) == JOB_ACTS, "one operation per act");
+    struct job changed;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err) && acts[act](&tx, id, &changed, err)
+        && tx_commit(&tx, err) && give(job, job_json(&cli->arena, &changed), err);
+}
+
+static bool change_job(struct cli *cli, struct id id, const struct job_change *change, json_t **job,
+                       struct pawl_error *err)
+{
+    struct job changed;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err)
+        && job_change(&tx, id, change, &changed, err) && tx_commit(&tx, err)
+        && give(job, job_json(&cli->arena, &changed), err);
+}
+
+// ----- keys
+
+static bool create_key(struct cli *cli, struct key_request *request, json_t **out,
+                       struct pawl_error *err)
+{
+    struct key key;
+    char text[KEY_TEXT_BYTES_MAX + 1];
+    SCOPED(tx) struct tx tx = {0};
+    request->world = cli->world;
+    request->env = S("live");
+    request->org_id = cli->caller.org_id;
+    bool made = begin(cli, STORE_CREATE, &cli->arena, &tx, err)
+             && key_create(&tx, request, &key, text, err) && tx_commit(&tx, err)
+             && give(out, key_json(&cli->arena, &key), err);
+    if (made && json_object_set_new(*out, "key", json_string(text)) != 0)
+        made = fail(err, PAWL_NO_MEMORY, "no memory to show the key");
+    wipe(text, sizeof text);
+    return made;
+}
+
+static bool list_keys(struct cli *cli, struct page *page, struct pawl_error *err)
+{
+    struct key_list list;
+    int64_t before;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    if (!read_cursor(page, &before) || !begin(cli, STORE_READ, &arena, &tx, err)
+        || !key_list(&tx, before, page->limit, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, key_json(&arena, &list.keys[i]), err))
+            return false;
+    set_cursor(cli, page, list.next);
+    return true;
+}
+
+// The id is unique in the store: whoever has the store need not say the org.
+static bool revoke_key(struct cli *cli, struct str key_id, json_t **out, struct pawl_error *err)
+{
+    struct key key;
+    SCOPED(tx) struct tx tx = {0};
+    speak_for_all(cli);
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err) && key_revoke(&tx, key_id, &key, err)
+        && tx_commit(&tx, err) && give(out, key_json(&cli->arena, &key), err);
+}
+
+// ----- queues
+
+static bool list_queues(struct cli *cli, json_t **out, struct pawl_error *err)
+{
+    struct queue_view *queues = NULL;
+    size_t count = 0;
+    SCOPED(tx) struct tx tx = {0};
+    speak_for_all(cli);
+    if (!begin(cli, STORE_READ, &cli->arena, &tx, err) || !queues_list(&tx, &queues, &count, err))
+        return false;
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        array = appended(array, queue_json(&cli->arena, &queues[i]));
+    return give(out, array, err);
+}
+
+static bool pause_queue(struct cli *cli, struct str queue, bool paused, struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    speak_for_all(cli);
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err)
+        && (paused ? queue_pause(&tx, queue, err) : queue_resume(&tx, queue, err))
+        && tx_commit(&tx, err);
+}
+
+static bool purge_queue(struct cli *cli, struct str queue, struct purging *purging,
+                        struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    speak_for_all(cli);
+    purging->purge.queue = queue;
+    if (!begin(cli, STORE_CHANGE, &arena, &tx, err))
+        return false;
+    if (purging->dry_run)
+        return purging->done = queue_waiting(&tx, queue, &purging->jobs, err);
+    if (!queue_purge(&tx, &purging->purge, PURGE_ROWS, err) || !tx_commit(&tx, err))
+        return false;
+    purging->jobs = (int64_t)purging->purge.ended;
+    purging->done = purging->purge.done;
+    return true;
+}
+
+const struct backend backend_store = {
+    .enqueue = batch_store,
+    .wait = wait_for_end,
+    .record = record_of,
+    .jobs = list_jobs,
+    .act = act_on_job,
+    .change = change_job,
+    .key_create = create_key,
+    .keys = list_keys,
+    .key_revoke = revoke_key,
+    .queues = list_queues,
+    .queue_pause = pause_queue,
+    .queue_purge = purge_queue,
+};
