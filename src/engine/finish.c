@@ -5,8 +5,8 @@
 
 #include "engine/event.h"
 #include "engine/job.h"
-#include "store/observe.h"
 #include "model/redact.h"
+#include "store/observe.h"
 
 enum { REASON_BYTES_MAX = 256 };  // in the audit trail, for every try that failed
 
