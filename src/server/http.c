@@ -162,10 +162,8 @@ static bool write_act(struct tx *tx, struct operation *operation, struct pawl_er
 {
     struct exchange *x = (struct exchange *)operation;
     arena_reset(&x->found);
-    x->problems.count = 0;
-    x->again = false;
     hub_looks(x);
-    return x->route->act(x, tx, err);
+    return exchange_act(x, tx, err);
 }
 
 // On the writer's thread, after the commit.
@@ -231,7 +229,6 @@ static enum MHD_Result read_now(struct request *r)
     struct pawl_error err = {0};
     x->wake = http_resume;
     arena_reset(&x->found);
-    x->again = false;
     hub_looks(x);
     bool done = server_read(x->server, x, &err);
     if (!done || !x->again || hub_time_over(x))
