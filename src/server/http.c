@@ -558,9 +558,9 @@ struct str http_address(const struct http *http)
     return str_of(http->listener.address);
 }
 
-// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off. Not
-// what waits for a commit: the writer would answer it after it is gone, and the protocol library
-// ends the process when somebody is suspended still.
+// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off.
+// Not what waits for a commit: the writer would answer it after it is gone, and the protocol
+// library ends the process when somebody is suspended still.
 static void wait_for_answers(struct http *http)
 {
     const struct world *world = http->server->pawl->world;
