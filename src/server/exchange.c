@@ -11,6 +11,14 @@
 #include "server/route.h"
 #include "server/server.h"
 
+bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    bool waited = x->again;
+    x->again = false;
+    x->problems.count = 0;
+    return (!waited || identity_stands(&x->identity, tx, err)) && x->route->act(x, tx, err);
+}
+
 static void answer_none(struct exchange *x)
 {
     json_decref(x->answer);

@@ -58,6 +58,9 @@ struct exchange {
 // The data of a route, zeroed, in the exchange's arena. NULL when there is no memory.
 #define exchange_data(x, type) ((type *)((x)->data = arena_new(&(x)->arena, type, 1)))
 
+// Runs the route's `act`. After a wait whoever asked must still be allowed to.
+CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err);
+
 // Sets the answer; takes `json` over. PAWL_NO_MEMORY when that is NULL.
 CHECKED bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_error *err);
 

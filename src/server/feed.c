@@ -53,7 +53,8 @@ static bool read_events(struct exchange *x, struct stream *s, struct pawl_error 
     if (!server_begin_read(x->server, &reading, &s->arena, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = events_after(&reading.tx, &looked_at, EVENTS_AT_ONCE, &list, err);
+    bool done = identity_stands(&x->identity, &reading.tx, err)
+             && events_after(&reading.tx, &looked_at, EVENTS_AT_ONCE, &list, err);
     if (done)
         add_events(s, &list);
     server_end_read(x->server, &reading);
@@ -73,16 +74,18 @@ static size_t give(struct stream *s, char *into, size_t room)
     return bytes;
 }
 
-size_t feed_next(struct exchange *x, char *into, size_t room)
+ssize_t feed_next(struct exchange *x, char *into, size_t room)
 {
     struct stream *s = x->data;
-    struct pawl_error err;
+    struct pawl_error err = {0};
     int64_t now = world_monotonic(x->server->pawl->world);
     if (s->text.n == 0 && read_events(x, s, &err) && s->text.n == 0 && now - s->spoke > SECONDS(14))
         s->text = S(": still here\n\n");
+    if (err.code == PAWL_UNAUTHORIZED)
+        return -1;
     if (s->text.n > 0)
         s->spoke = now;
-    return give(s, into, room);
+    return (ssize_t)give(s, into, room);
 }
 
 // ----- the route

@@ -162,10 +162,8 @@ static bool write_act(struct tx *tx, struct operation *operation, struct pawl_er
 {
     struct exchange *x = (struct exchange *)operation;
     arena_reset(&x->found);
-    x->problems.count = 0;
-    x->again = false;
     hub_looks(x);
-    return x->route->act(x, tx, err);
+    return exchange_act(x, tx, err);
 }
 
 // On the writer's thread, after the commit.
@@ -231,7 +229,6 @@ static enum MHD_Result read_now(struct request *r)
     struct pawl_error err = {0};
     x->wake = http_resume;
     arena_reset(&x->found);
-    x->again = false;
     hub_looks(x);
     bool done = server_read(x->server, x, &err);
     if (!done || !x->again || hub_time_over(x))
@@ -561,9 +558,9 @@ struct str http_address(const struct http *http)
     return str_of(http->listener.address);
 }
 
-// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off. Not
-// what waits for a commit: the writer would answer it after it is gone, and the protocol library
-// ends the process when somebody is suspended still.
+// Whoever waits was woken by hub_drain and is answered; what hangs for other reasons is cut off.
+// Not what waits for a commit: the writer would answer it after it is gone, and the protocol
+// library ends the process when somebody is suspended still.
 static void wait_for_answers(struct http *http)
 {
     const struct world *world = http->server->pawl->world;

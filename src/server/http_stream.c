@@ -28,9 +28,11 @@ static ssize_t read_more(void *self, uint64_t position, char *into, size_t room)
     if (atomic_load(&x->server->draining))
         return MHD_CONTENT_READER_END_OF_STREAM;
     hub_looks(x);
-    size_t bytes = feed_next(x, into, room);
+    ssize_t bytes = feed_next(x, into, room);
+    if (bytes < 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
     if (bytes > 0)
-        return (ssize_t)bytes;
+        return bytes;
     wait_for_news(x);
     return 0;
 }

@@ -279,6 +279,16 @@ static bool store_open(struct identities *all, struct tx *tx, uint64_t ticket, b
     return true;
 }
 
+// Why a key that was good is so no longer; NULL: it is.
+static const char *end_of(const struct key *key, pawl_time now)
+{
+    if (key->revoked_at)
+        return "the key has been revoked";
+    if (key->expires_at && key->expires_at <= now)
+        return "the key has expired";
+    return key->org_disabled_at ? "the org of the key is disabled" : NULL;
+}
+
 // Why a key is no good; NULL: it is. The secret is compared first, with a stranger's hash when
 // there is no such key: nobody learns anything about a key whose secret they do not know.
 static const char *verdict_of(const struct key *key, bool found, struct str secret, pawl_time now)
@@ -289,13 +299,7 @@ static const char *verdict_of(const struct key *key, bool found, struct str secr
     hash_secret(secret, hash);
     bool same = hash_same(usable ? key->hash.s : stranger, hash);
     wipe(hash, sizeof hash);
-    if (!usable || !same)
-        return "the key is not known";
-    if (key->revoked_at)
-        return "the key has been revoked";
-    if (key->expires_at && key->expires_at <= now)
-        return "the key has expired";
-    return key->org_disabled_at ? "the org of the key is disabled" : NULL;
+    return usable && same ? end_of(key, now) : "the key is not known";
 }
 
 static void fill_slot(struct slot *slot, const struct key *key)
@@ -353,6 +357,19 @@ bool identity_find(struct identities *all, struct tx *tx, struct str header,
         return refuse(all, why, err);
     bool admitted = keep(all, &key, tx->now, identity, &known);
     return answer(tx->arena, &known, admitted, identity, err);
+}
+
+bool identity_stands(const struct identity *identity, struct tx *tx, struct pawl_error *err)
+{
+    struct key key = {0};
+    bool found = false;
+    if (identity->open)
+        return key_any(tx, &found, err)
+            && (!found || fail(err, PAWL_UNAUTHORIZED, "a key is needed by now"));
+    if (!key_find(tx, identity->key_id, &key, &found, err))
+        return false;
+    const char *why = found ? end_of(&key, tx->now) : "the key is not known";
+    return !why || fail(err, PAWL_UNAUTHORIZED, "%s", why);
 }
 
 struct caller identity_caller(const struct identity *identity, struct str request_id,

@@ -60,6 +60,11 @@ enum identity_answer identity_look(struct identities *identities, struct arena *
 CHECKED bool identity_find(struct identities *identities, struct tx *tx, struct str header,
                            struct identity *identity, struct pawl_error *err);
 
+// Whether who was found earlier is still that: for whoever is answered late, or for long.
+// PAWL_UNAUTHORIZED when the key is no longer good, or the first key has been made.
+CHECKED bool identity_stands(const struct identity *identity, struct tx *tx,
+                             struct pawl_error *err);
+
 // A key was made or revoked, or an org disabled, and it is on disk: what is known may be wrong.
 // What was asked before this is not remembered, however late it is answered.
 void identities_forget(struct identities *identities);

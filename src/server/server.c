@@ -225,7 +225,23 @@ static bool same_listen(const struct config *a, const struct config *b)
     return same(a->listen.host, b->listen.host) && a->listen.port == b->listen.port;
 }
 
-// The types that run here are claimed from the start: no more and no fewer.
+static bool same_words(const char *const *a, const char *const *b)
+{
+    for (; a && b && *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return a && b ? !*a && !*b : a == b;
+}
+
+static bool same_command(const struct config_type *a, const struct config_type *b)
+{
+    return same_words(a->run, b->run) && same_words(a->commit, b->commit)
+        && same_words(a->environment, b->environment)
+        && strcmp(a->directory ? a->directory : "", b->directory ? b->directory : "") == 0
+        && a->type.timeout_us == b->type.timeout_us && a->grace_us == b->grace_us;
+}
+
+// The types that run here are registered at the start, with all that is said of their commands.
 static bool same_commands(const struct config *a, const struct config *b)
 {
     const struct config *both[] = { a, b };
@@ -233,7 +249,7 @@ static bool same_commands(const struct config *a, const struct config *b)
         for (size_t i = 0; i < both[side]->type_count; i++) {
             const struct config_type *here = &both[side]->types[i];
             const struct config_type *there = config_type(both[1 - side], here->type.name);
-            if (here->run && (!there || !there->run))
+            if (here->run && (!there || !same_command(here, there)))
                 return false;
         }
     return true;
@@ -242,6 +258,7 @@ static bool same_commands(const struct config *a, const struct config *b)
 bool server_reload(struct server *s, const struct config *config, struct pawl_error *err)
 {
     const struct config *old = atomic_load(&s->config);
+    const struct config_limits *was = &old->limits, *now = &config->limits;
     const struct {
         const char *what;
         bool same;
@@ -251,8 +268,18 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
         { "instance", same(old->instance, config->instance) },
         { "tls", same(old->tls.certificate, config->tls.certificate)
                      && same(old->tls.key, config->tls.key) },
-        { "limits.workers", old->limits.workers == config->limits.workers },
-        { "limits.connections", old->limits.connections == config->limits.connections },
+        { "log.file", same(old->log.file, config->log.file) },
+        { "limits.workers", was->workers == now->workers },
+        { "limits.connections", was->connections == now->connections },
+        { "limits.connections_per_address",
+          was->connections_per_address == now->connections_per_address },
+        { "limits.header_time", was->header_us == now->header_us },
+        { "limits.body_time", was->body_us == now->body_us },
+        { "limits.idle_time", was->idle_us == now->idle_us },
+        { "limits.waiting", was->waiting == now->waiting },
+        { "limits.grace", was->grace_us == now->grace_us },
+        { "limits.result", was->result_bytes == now->result_bytes },
+        { "limits.log_bytes", was->log_bytes == now->log_bytes },
         { "job types with `run`", same_commands(old, config) },
     };
     struct problems problems = { .arena = &s->arena };
@@ -263,6 +290,7 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
         return problems_none(&problems, err);
     if (!use_terms(s, config, err))
         return false;
+    identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);
     return true;
 }

@@ -51,7 +51,7 @@ bool server_read(struct server *s, struct exchange *x, struct pawl_error *err)
     if (!server_begin_read(s, &reading, &x->found, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = x->route->act(x, &reading.tx, err);
+    bool done = exchange_act(x, &reading.tx, err);
     server_end_read(s, &reading);
     return done;
 }

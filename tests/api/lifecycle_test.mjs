@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { freePort, pawl, run, scratch, start } from './server.mjs';
+import { freePort, makeKey, pawl, run, scratch, start } from './server.mjs';
 
 const job = (n, more = {}) => ({ job_type: 'life.test', payload: { n },
                                  idempotency_key: `life-${n}`, ...more });
@@ -148,6 +148,32 @@ test('OPS_19_a_reload_takes_a_good_file_and_refuses_a_bad_one_and_both_are_on_re
                     { encoding: 'utf8' });
   for (const event of ['instance.started', 'config.loaded', 'config.refused', 'instance.stopped'])
     assert.ok(trail.includes(event), `${event} in ${trail}`);
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_19_a_reload_refuses_what_it_cannot_change_and_names_it', async () => {
+  const directory = scratch();
+  const file = join(directory, 'pawl.yaml');
+  const text = config(directory);
+  const server = await start({ directory, config: text });
+  writeFileSync(file, text.replace('grace: 1s', 'grace: 2s') + 'limits: {waiting: 5}\n');
+  server.child.kill('SIGHUP');
+  await until(() => server.log.includes('CONFIG_REFUSED'));
+  assert.match(server.log, /limits\.waiting/);
+  assert.match(server.log, /job types with `run`/);
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_9_a_reload_changes_the_rate_of_keys', async () => {
+  const directory = scratch();
+  const key = makeKey(directory, 'admin').key;
+  const server = await start({ directory, config: 'auth: {rate: 0}\n' });
+  writeFileSync(join(directory, 'pawl.yaml'), 'auth: {rate: 1}\n');
+  server.child.kill('SIGHUP');
+  await until(() => server.log.includes('CONFIG_LOADED'));
+  await until(async () => (await server.get('/v1/stats', { key })).status === 429);
+  await server.stop();
   rmSync(directory, { recursive: true });
 });
 
