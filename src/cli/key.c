@@ -57,7 +57,7 @@ static struct str projects_text(struct arena *arena, const json_t *key)
 {
     const json_t *projects = object_items(key, "projects");
     size_t count = json_array_size(projects);
-    struct buf all = buf_new(arena, (ID_TEXT + 1) * KEY_PROJECTS_MAX);
+    struct buf all = buf_new(arena, (size_t)(ID_TEXT + 1) * KEY_PROJECTS_MAX);
     for (size_t i = 0; i < count; i++)
         buf_addf(&all, "%s%s", i ? " " : "", json_string_value(json_array_get(projects, i)));
     return count ? buf_str(&all) : S("all");
