@@ -98,8 +98,8 @@ TEST(OPS_10_the_roles_are_those_of_the_interface)
         [ROLE_WORKER] = "lease artifact read payload",
         [ROLE_VIEWER] = "read",
         [ROLE_OPERATOR] = "read cancel retry change deadletter queues schedules",
-        [ROLE_ADMIN] = "enqueue read payload cancel retry change lease artifact queues deadletter "
-                       "schedules keys",
+        [ROLE_ADMIN] = ("enqueue read payload cancel retry change lease artifact queues "
+                        "deadletter schedules keys"),
     };
     static const char *const words[] = { "enqueue", "read", "payload", "cancel", "retry", "change",
                                          "lease", "artifact", "queues", "deadletter", "schedules",

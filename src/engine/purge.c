@@ -67,7 +67,7 @@ static bool see_parked(struct tx *tx, struct purge *purge, size_t limit, struct 
 static bool see_ready(struct tx *tx, struct purge *purge, size_t limit, struct list *list,
                       struct pawl_error *err)
 {
-    int64_t *after = purge->after, first = purge->number, last = purge->number;
+    int64_t *after = purge->after, first = purge->number, last = first;
     if (purge->stage == 1) {
         first = shelf_of(purge->org ? purge->org : ORG_MAX, purge->number);
         last = shelf_of(purge->org, purge->number);

@@ -44,7 +44,7 @@ const char *effect_name(unsigned effect)
     for (size_t i = 0; i < countof(effects); i++)
         if (effect == 1U << i)
             return effects[i];
-    assert(!"one effect");
+    assert(effect == 0);  // one effect, or none
     return "";
 }
 

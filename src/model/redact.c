@@ -162,7 +162,9 @@ struct str redact(struct arena *arena, struct str given)
     const char *text = str_cstr(arena, str_dup(arena, given));
     struct buf clean = buf_new(arena, 4 * given.n + 64);  // `cvv=1` grows most, to less than twice
     for (const char *s = text; *s;) {
-        struct found found = within_word(text, s) ? (struct found){0} : find(text, s);
+        struct found found = {0};
+        if (!within_word(text, s))
+            found = find(text, s);
         if (found.masked == 0) {
             buf_add_char(&clean, *s++);
             continue;

@@ -211,7 +211,7 @@ static bool is_json(struct str type)
         name.n--;
     return name.n == strlen("application/json")
         && strncasecmp(name.s, "application/json", name.n) == 0
-        && (strcasestr(rest.s ? rest.s : "", "charset=") == NULL
+        && (rest.n == 0 || strcasestr(rest.s, "charset=") == NULL
             || strcasestr(rest.s, "utf-8") != NULL);
 }
 

@@ -156,7 +156,11 @@ static void listen(struct work *w)
         read_reports(w);
     }
     // What was written before the end may still be in the pipes.
-    for (int i = 0; i < LAST_READS_MAX && (read_output(w) | read_log(w)); i++) {}
+    bool some = true;
+    for (int i = 0; i < LAST_READS_MAX && some; i++) {
+        some = read_output(w);
+        some = read_log(w) || some;
+    }
 }
 
 // ----- judging
@@ -315,7 +319,7 @@ static bool finish(struct pawl_run *run, void *context)
 static void check_words(struct problems *problems, const char *field, char *const *words)
 {
     size_t count = 0;
-    while (words[count] && count <= COMMAND_WORDS_MAX)
+    while (count <= COMMAND_WORDS_MAX && words[count])
         count++;
     if (count == 0 || words[0][0] == 0)
         problem_add(problems, field, "must begin with a program");

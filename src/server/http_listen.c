@@ -15,14 +15,14 @@
 
 enum { BACKLOG = 1024 };
 
-static bool is_loopback(const struct sockaddr *address)
+static bool is_loopback(const struct sockaddr_storage *address)
 {
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)address;
-        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-    }
-    const struct sockaddr_in6 *v6 = (const void *)address;
-    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    memcpy(&v4, address, sizeof v4);
+    memcpy(&v6, address, sizeof v6);
+    return address->ss_family == AF_INET ? ntohl(v4.sin_addr.s_addr) >> 24 == 127
+                                         : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 static bool describe(struct listener *listener, struct pawl_error *err)
@@ -37,7 +37,7 @@ static bool describe(struct listener *listener, struct pawl_error *err)
         return fail(err, PAWL_STORE, "cannot ask for the address that was bound");
     bool v6 = bound.ss_family == AF_INET6;
     snprintf(listener->address, sizeof listener->address, v6 ? "[%s]:%s" : "%s:%s", host, port);
-    listener->loopback = is_loopback((struct sockaddr *)&bound);
+    listener->loopback = is_loopback(&bound);
     return true;
 }
 

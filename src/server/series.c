@@ -52,6 +52,7 @@ static bool has_labels(const struct series *series, const struct str *labels, si
 // Where the series is, or the free slot where it would be.
 static uint16_t *slot_of(struct series_set *set, const struct str *labels, size_t label_count)
 {
+    assert(set->index);
     size_t at = hash_of(labels, label_count) % SLOTS;
     while (set->index[at] && !has_labels(&set->all[set->index[at] - 1], labels, label_count))
         at = (at + 1) % SLOTS;
@@ -76,7 +77,7 @@ static bool make_room(struct series_set *set)
 // The labels are copied: one allocation, owned by the first of them.
 static bool copy_labels(struct series *series, const struct str *labels, size_t label_count)
 {
-    char *bytes = malloc(LABELS_MAX * LABEL_BYTES_MAX);
+    char *bytes = malloc((size_t)LABELS_MAX * LABEL_BYTES_MAX);
     if (!bytes)
         return false;
     for (size_t k = 0; k < LABELS_MAX; k++) {

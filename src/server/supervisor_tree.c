@@ -35,7 +35,8 @@ static bool read_process(int proc, const char *name, struct process *process)
     text[n > 0 ? n : 0] = 0;
     const char *after = strrchr(text, ')');
     int parent, group;
-    if (!after || sscanf(after, ") %*c %d %d", &parent, &group) != 2)
+    // Numbers of the kernel's own: they fit.
+    if (!after || sscanf(after, ") %*c %d %d", &parent, &group) != 2)  // NOLINT(cert-err34-c)
         return false;
     *process = (struct process){ .pid = (pid_t)strtol(name, NULL, 10),
                                  .parent = parent,

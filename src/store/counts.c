@@ -92,6 +92,7 @@ static struct entry *sums_entry(struct sums *sums, int64_t org, int64_t queue)
 {
     if (sums->count == sums->slot_count / 2 && !sums_grow(sums))
         return NULL;
+    assert(sums->entries);
     uint32_t *slot = slot_of(sums, org, queue);
     if (*slot == 0) {
         sums->entries[sums->count] = (struct entry){ .org = org, .queue = queue };
