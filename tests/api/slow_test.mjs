@@ -114,21 +114,20 @@ test('one connection too many is answered 503, and the next is served when there
      { timeout }, async () => {
   const waiting = Array.from({ length: CONNECTIONS + 10 }, () => {
     const socket = connect({ port: server.port, host: '127.0.0.1' });
-    const body = JSON.stringify({ worker_id: 'w', queues: ['nowhere'], wait_ms: 30000 });
+    const body = JSON.stringify({ worker_id: 'w', queues: ['nowhere'], wait_ms: 3000 });
     socket.on('error', () => {});
     socket.write(request({ path: '/v1/leases', body }));
     return socket;
   });
-  let refused;
-  do refused = await send(server.port, request({ method: 'GET', path: '/healthz' }));
-  while (refused.status === 200);  // they are still coming
+  const ask = () => send(server.port, request({ method: 'GET', path: '/healthz' }));
+  let refused = await ask();
+  for (; refused.status === 200; await pause(10)) refused = await ask();  // they are still coming
   assert.equal(refused.status, 503, refused.text);
   assert.equal(refused.body.code, 'connections');
   assert.ok(Number(refused.headers.get('retry-after')) > 0);
   assert.equal(refused.headers.get('connection'), 'close');
-  waiting.forEach((socket) => socket.destroy());
-  let answer;
-  do answer = await send(server.port, request({ method: 'GET', path: '/healthz' }));
-  while (answer.status === 503);
+  waiting.forEach((socket) => socket.destroy());  // what waits keeps its place until it has waited
+  let answer = await ask();
+  for (; answer.status === 503; await pause(50)) answer = await ask();
   assert.equal(answer.status, 200);
 });
