@@ -144,7 +144,7 @@ TEST(OPS_10_a_rate_lets_a_burst_through_and_then_so_many_a_second)
     EXPECT(bucket_take(&bucket, 10, now + 100000, &wait));
     for (taken = 0; taken < 1000; taken++)  // a steady stream of ten a second is never refused
         EXPECT(bucket_take(&bucket, 10, now + 100000 * (taken + 2), &wait));
-    EXPECT(!bucket_take(&bucket, 10, now + 100000 * 1001, &wait));
+    EXPECT(!bucket_take(&bucket, 10, now + INT64_C(100000) * 1001, &wait));
 }
 
 TEST(OPS_10_no_rate_is_no_limit_and_the_largest_does_not_overflow)

@@ -244,7 +244,7 @@ TEST(OPS_13_label_values_are_escaped_and_cut)
 {
     struct metrics *metrics = metrics_open(world_real());
     char *longest = arena_new(test_arena(), char, 2 * LABEL_BYTES_MAX + 1);
-    memset(longest, 'x', 2 * LABEL_BYTES_MAX);
+    memset(longest, 'x', (size_t)2 * LABEL_BYTES_MAX);
     metrics_refused(metrics, "a\"b\\c\nd");
     metrics_refused(metrics, longest);
     longest[LABEL_BYTES_MAX] = '\0';

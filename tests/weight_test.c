@@ -70,7 +70,7 @@ TEST(OPS_3_shares_come_in_even_steps)
         taken[take(&turns, all, 6)]++;
         for (size_t q = 1; q < 6; q++) {  // never more than one job ahead of or behind its share
             int64_t off = taken[all[q].queue] * 13 - all[q].weight * i;
-            EXPECT(off > -2 * 13 && off < 2 * 13);
+            EXPECT(off > INT64_C(-26) && off < INT64_C(26));
         }
     }
 }
