@@ -53,6 +53,7 @@ static bool lease_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
         .job_types = l->job_types.at,
         .job_type_count = l->job_types.count,
         .limit = (size_t)l->max,
+        .turns = &x->server->turns,
         .lease_us = MILLISECONDS(l->lease_ms),
         .start = l->start,
     };

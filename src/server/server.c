@@ -38,6 +38,7 @@ static bool use_terms(struct server *s, const struct config *config, struct pawl
                                        .weight = config->queues[i].weight,
                                        .depth_max = config->queues[i].depth };
     *terms = (struct queue_terms){ rows, config->queue_count };
+    atomic_store(&s->terms, terms);
     pipeline_set_terms(s->pawl->pipeline, terms);
     return true;
 }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "engine/event.h"
+#include "model/weight.h"
 #include "run/handle.h"
 #include "server/config.h"
 #include "server/identity.h"
@@ -47,6 +48,9 @@ struct server {
     size_t reader_count;
 
     uint8_t secret[HASH_SECRET_BYTES];  // the store's: for cursors
+
+    struct turns turns;           // of queues; only operations of the pipeline touch it
+    _Atomic(const struct queue_terms *) terms;
 
     struct arena arena;           // what lives as long as the server
     struct command_type *commands;

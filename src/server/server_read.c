@@ -33,8 +33,10 @@ bool server_begin_read(struct server *s, struct reading *reading, struct arena *
     *reading = (struct reading){ .db = reader_take(s) };
     if (!reading->db && !db_open(&reading->db, &options, err))
         return false;
-    if (tx_begin(reading->db, TX_READ, arena, &reading->tx, err))
+    if (tx_begin(reading->db, TX_READ, arena, &reading->tx, err)) {
+        reading->tx.queue_terms = atomic_load(&s->terms);
         return true;
+    }
     db_close(reading->db);
     return false;
 }
