@@ -67,8 +67,11 @@ static void take_ids(struct exchange *x, const struct headers *h)
 
 static bool found(struct exchange *x, struct str allowed)
 {
-    if (x->route)
+    if (x->route && (x->route->everywhere || x->server->only != SERVER_WORKER))
         return true;
+    if (x->route)
+        return refuse(x, 404, "not_found", "this is a worker: it answers health and metrics, and "
+                                           "the API is another process");
     if (allowed.n)
         exchange_refuse_as(x, 405, "method_not_allowed", "%.*s is not there for %.*s, only for "
                                                          "%.*s",

@@ -19,6 +19,7 @@ struct route {
     bool open_on_loopback;       // ... on a server that only this machine can reach
     unsigned permission;         // ... the bits of role.h that are needed: none means nobody
     bool always;                 // answered also while the server drains
+    bool everywhere;             // answered also by a worker, which serves nobody's jobs
     enum route_kind kind;
     const char *summary;
 

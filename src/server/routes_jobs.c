@@ -76,7 +76,7 @@ static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *er
         struct enqueued *r = &e->results[i];
         struct pawl_error why = {0};
         if (!job_enqueue(tx, &e->contracts[i], &r->job, &r->known, &why)
-            && (!e->bulk || !(pawl_code(why.code)->refusal || why.code == PAWL_FULL)))
+            && (!e->bulk || !pawl_code(why.code)->refusal))
             return fail(err, why.code, "%s", why.message);
         r->error = why;
     }

@@ -142,22 +142,26 @@ static bool audit_answer(struct exchange *x, struct pawl_error *err)
 
 static const struct route rows[] = {
     {
-        .method = "GET", .path = "/healthz", .open = true, .always = true, .kind = ROUTE_NOW,
+        .method = "GET", .path = "/healthz", .open = true,
+        .always = true, .everywhere = true, .kind = ROUTE_NOW,
         .summary = "The process lives.", .answer = health_answer,
         .schema = "Health", .statuses = { 200 },
     },
     {
-        .method = "GET", .path = "/readyz", .open = true, .always = true, .kind = ROUTE_WRITE,
+        .method = "GET", .path = "/readyz", .open = true,
+        .always = true, .everywhere = true, .kind = ROUTE_WRITE,
         .summary = "Requests are served and the store can be written.",
         .act = ready_act, .answer = ready_answer, .schema = "Ready", .statuses = { 200, 503 },
     },
     {
-        .method = "GET", .path = "/metrics", .open_on_loopback = true, .permission = MAY_READ,
-        .kind = ROUTE_NOW, .summary = "Metrics, as Prometheus reads them.",
+        .method = "GET", .path = "/metrics", .open_on_loopback = true,
+        .permission = MAY_READ, .everywhere = true, .kind = ROUTE_NOW,
+        .summary = "Metrics, as Prometheus reads them.",
         .answer = metrics_answer, .schema = "Text", .statuses = { 200 },
     },
     {
-        .method = "GET", .path = "/openapi.json", .open = true, .kind = ROUTE_NOW,
+        .method = "GET", .path = "/openapi.json", .open = true,
+        .everywhere = true, .kind = ROUTE_NOW,
         .summary = "This document.", .answer = openapi_answer,
         .schema = "Object", .statuses = { 200 },
     },

@@ -260,3 +260,15 @@ test('EXEC_4_a_worker_that_left_while_it_waited_gets_no_lease', async () => {
   assert.equal(lease.attempt, 1);
   await server.stop();
 });
+
+test('SLOT_1_a_worker_that_listens_answers_health_and_metrics_and_nothing_else', async () => {
+  const server = await start({ words: ['--only', 'worker'] });
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    assert.equal((await server.get(path)).status, 200, path);
+  for (const path of ['/v1/jobs', '/v1/queues', '/v1/events', '/v1/config'])
+    assert.equal((await server.get(path)).status, 404, path);
+  assert.equal((await server.post('/v1/jobs', job(1))).status, 404);
+  assert.equal((await server.post('/v1/leases', { worker_id: 'w', queues: ['q:default'] })).status,
+               404);
+  await server.stop();
+});
