@@ -272,10 +272,16 @@ static void slots(struct box *box)
     for (size_t i = 0; i < countof(types); i++) {
         enum schedule_put what;
         struct job job;
-        struct schedule s = { .name = str_of(types[i]), .job_type = str_of(types[i]),
-                              .every_us = DAYS(1), .coalesce_said = true,
-                              .misfire_grace_us = DAYS(1), .max_instances = 1,
-                              .expected_us = DAYS(1), .queue = S("q:exports") };
+        struct schedule s = {
+            .name = str_of(types[i]),
+            .job_type = str_of(types[i]),
+            .every_us = DAYS(1),
+            .coalesce_said = true,
+            .misfire_grace_us = DAYS(1),
+            .max_instances = 1,
+            .expected_us = DAYS(1),
+            .queue = S("q:exports"),
+        };
         OK(schedule_put(tx, &s, SCHEDULE_FROM_API, &what, err));
         OK(slot_trigger(tx, s.name, SECONDS(1800000000), &job, err));
     }

@@ -51,14 +51,19 @@ TEST_EACH_DB(SLOT_1_a_scheduler_whose_clock_is_off_does_not_lead)
 {
     struct schedule s = every_five_minutes();
     put(box, &s);
-    struct scheduling off = { .instance = &me, .limit = 50, .wall = world_wall(&box->world.world) - SECONDS(61) };
+    struct scheduling off = {
+        .instance = &me,
+        .limit = 50,
+        .wall = world_wall(&box->world.world) - SECONDS(61),
+    };
     OK(slots_tick(tx, &off, err));
     EXPECT(off.clock_off && !off.leads);
 }
 
 // ----- clocks
 
-// The calendar jumps, forward and back: no slot is claimed twice, and each was run or has its reason.
+// The calendar jumps, forward and back: no slot is claimed twice, and each was run or has its
+// reason.
 TEST_EACH_DB(SLOT_3_clock_jumps_neither_repeat_nor_lose_a_slot)
 {
     struct schedule s = every_five_minutes();

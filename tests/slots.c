@@ -34,7 +34,11 @@ struct schedule_view seen(struct box *box, const char *name)
 
 struct scheduling tick_as(struct box *box, const struct instance *instance)
 {
-    struct scheduling s = { .instance = instance, .limit = 50, .wall = world_wall(&box->world.world) };
+    struct scheduling s = {
+        .instance = instance,
+        .limit = 50,
+        .wall = world_wall(&box->world.world),
+    };
     OK(slots_tick(tx, &s, err));
     return s;
 }
