@@ -178,7 +178,7 @@ TEST(SLOT_cron_refusals_name_the_field_and_what_may_be_there)
         { "* * * 13 *", "month `13`: may be 1 to 12 or jan to dec" },
         { "* * * foo *", "month `foo`" },
         { "* * * january *", "month `january`" },
-        { "* * * * 8", "day of week `8`: may be 0 to 7 (Sunday is both)" },
+        { "* * * * 8", "day of week `8`: may be 0 to 7, sun to sat, fri#2 or friL" },
         { "* * * * L", "day of week `L`" },
         { "* * * * mon#6", "day of week `mon#6`" },
         { "* * * * mon#0", "day of week `mon#0`" },
