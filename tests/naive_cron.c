@@ -81,8 +81,8 @@ static bool is_workday(int64_t local)
     return weekday >= 1 && weekday <= 5;
 }
 
-// Is this the workday nearest to day `day` of its month? Tries the days around that one, the nearest
-// first and the earlier one of two first, and the first workday of the same month is it.
+// Is this the workday nearest to day `day` of its month? Tries the days around that one, the
+// nearest first and the earlier one of two first, and the first workday of the same month is it.
 static bool is_near(int64_t local, int day)
 {
     static const int tries[] = { 0, -1, 1, -2, 2 };

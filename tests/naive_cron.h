@@ -20,6 +20,6 @@ struct naive_minutes naive_minutes(int64_t from, size_t count);
 bool naive_match(const char *expression, int64_t local);
 
 // For each minute, whether a slot is due: its local time matches and was not shown before, or the
-// clock jumped over a time that does. Those of the first day are not reliable, as nobody knows what was
-// shown before.
+// clock jumped over a time that does. Those of the first day are not reliable, as nobody knows what
+// was shown before.
 void naive_slots(const struct naive_minutes *minutes, const char *expression, bool *due);

@@ -224,11 +224,12 @@ TEST(SLOT_zone_utc_needs_no_file)
     bool berlin = zone_load(test_arena(), S("Europe/Berlin"), &zone, &err);
     EXPECT(unsetenv("TZDIR") == 0);
     EXPECT(utc && !berlin);
-    EXPECT_STR(str_of(err.message), "there is no time zone `Europe/Berlin`: in /nowhere are no time "
-                                    "zones at all; they are in the package tzdata");
+    EXPECT_STR(str_of(err.message), "there is no time zone `Europe/Berlin`: in /nowhere are no "
+                                    "time zones at all; they are in the package tzdata");
 }
 
-// A file that is cut anywhere is refused; one with any byte changed is refused or at least harmless.
+// A file that is cut anywhere is refused; one with any byte changed is refused or at least
+// harmless.
 TEST(SLOT_zone_files_that_are_damaged)
 {
     struct str bytes;
