@@ -57,6 +57,10 @@ enum option {
     OPTION_CACERT,
     OPTION_MAN,
     OPTION_MARKDOWN,
+    OPTION_SLOT,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_DRY_RUN,
     OPTIONS
 };
 
@@ -145,6 +149,8 @@ CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);

@@ -116,6 +116,36 @@ static const struct command commands[] = {
       OFFERS({ OPTION_ORG, "only the share of this org" },
              { OPTION_YES, "purge, and do not only count" },
              WHERE, JSON, HELP) },
+    { "schedules", "", 0, 0, "list what comes by the clock, and when",
+      .details = "On a narrow terminal the rightmost columns are left out.\n",
+      .example = "pawl schedules",
+      .act = command_schedules,
+      OFFERS({ OPTION_LIMIT, "how many, 1 to 10000; else all" },
+             WHERE, ORG, JSON, HELP) },
+    { "schedule", "show|next|runs|skips|trigger|backfill|pause|resume NAME", 2, 2,
+      "look at a schedule, run its slots by hand, pause it",
+      .details =
+          "show      its terms in words, and when it is due\n"
+          "next      the coming slots, with what the clock on the wall shows then\n"
+          "runs      slots that were claimed, and what became of their jobs\n"
+          "skips     slots that were not run, why, and what to do about it\n"
+          "trigger   claims the slot of --slot and runs its job, by the rules of any other: one\n"
+          "          that was claimed before, or that is one too many at once, is refused (4)\n"
+          "backfill  claims every slot from --from to --to that nobody has claimed, at most 1000;\n"
+          "          they run one after another. With --dry-run it only says which\n"
+          "pause     slots that come are skipped, for that reason; what runs goes on\n"
+          "resume    slots that come run again\n"
+          "\n"
+          "Schedules are made in pawl.yaml, over HTTP or by a program: see docs/schedules.md.\n",
+      .example = "pawl schedule trigger nightly --slot 2026-11-16T02:00:00Z",
+      .act = command_schedule,
+      .verbs = "show next runs skips trigger backfill pause resume",
+      OFFERS({ OPTION_SLOT, "which slot: RFC 3339, in whole seconds; trigger needs it" },
+             { OPTION_FROM, "the first slot of backfill; next begins here, else now" },
+             { OPTION_TO, "the last slot of backfill" },
+             { OPTION_DRY_RUN, "backfill: change nothing" },
+             { OPTION_LIMIT, "how many rows; else 20, and 10 coming slots" },
+             WHERE, ORG, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"

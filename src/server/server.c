@@ -161,7 +161,8 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
-    return use_terms(s, config, err) && start_runner(s, err) && (!listens || listen_safely(s, err));
+    return use_terms(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+        && (!listens || listen_safely(s, err));
 }
 
 bool server_open(struct server **opened, const struct server_options *options,
@@ -289,7 +290,7 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!use_terms(s, config, err))
+    if (!server_schedule(s, config, err) || !use_terms(s, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);
