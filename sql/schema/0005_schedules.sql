@@ -62,6 +62,7 @@ CREATE INDEX job_runs_status ON job_runs (status);
 CREATE INDEX job_runs_started ON job_runs (started_at);
 CREATE INDEX job_runs_name ON job_runs (org, job_name, id);
 CREATE UNIQUE INDEX job_runs_job ON job_runs (job) WHERE job IS NOT NULL;
+CREATE INDEX job_runs_live ON job_runs (org, job_name) WHERE finished_at IS NULL;
 CREATE INDEX job_runs_stale ON job_runs (stale_at) WHERE finished_at IS NULL;
 
 CREATE TRIGGER job_runs_final BEFORE UPDATE ON job_runs --sqlite

@@ -26,7 +26,9 @@ struct schedule_view {
     pawl_time removed_at;       // 0: it is there
     pawl_time considered_to;    // slots up to here have been run or skipped
     pawl_time next_at;          // the next slot; 0: there is none
-    int64_t running;            // claimed slots that have not ended
+    int64_t running;            // claimed slots that have not ended ...
+    int64_t instances;          // ... where those that were claimed together count once
+    bool org_disabled;          // then nothing of it runs
 };
 
 enum schedule_put { SCHEDULE_MADE, SCHEDULE_CHANGED, SCHEDULE_UNCHANGED };
@@ -38,7 +40,10 @@ enum schedule_put { SCHEDULE_MADE, SCHEDULE_CHANGED, SCHEDULE_UNCHANGED };
 CHECKED bool schedule_put(struct tx *tx, const struct schedule *schedule,
                           enum schedule_source source, enum schedule_put *what,
                           struct pawl_error *err);
-CHECKED bool schedule_remove(struct tx *tx, struct str name, struct pawl_error *err);
+
+// PAWL_CONFLICT for one of another source: it would come back.
+CHECKED bool schedule_remove(struct tx *tx, struct str name, enum schedule_source source,
+                             struct pawl_error *err);
 
 // Removes what came from this source and is not among these, of every org.
 CHECKED bool schedules_keep_only(struct tx *tx, enum schedule_source source, const int64_t *ids,
@@ -115,7 +120,10 @@ json_t *schedule_json(struct arena *arena, const struct schedule_view *view);
 json_t *run_json(struct arena *arena, const struct run_row *run);
 json_t *skip_json(struct arena *arena, const struct skip_row *skip);
 
-// ----- for slot.c
+// ----- for the parts of it
 
+// Removed ones too.
+CHECKED bool schedule_load_any(struct tx *tx, struct str name, struct schedule_view *view,
+                               struct pawl_error *err);
 CHECKED bool schedule_load_row(struct tx *tx, int64_t id, struct schedule_view *view,
                                struct pawl_error *err);

@@ -5,6 +5,7 @@
 // one job; and whoever dies, none of the three is there without the others.
 #pragma once
 
+#include "engine/execution.h"
 #include "engine/job.h"
 #include "engine/schedule.h"
 #include "engine/sweep.h"
@@ -47,9 +48,10 @@ struct scheduling {
     bool clock_off;      // by more than a minute: it does not lead for that
     int64_t term;
     struct str leader;   // who leads, when this one does not
-    size_t claimed, skipped, missed, stale;
+    size_t claimed, stale;
     size_t skips[SKIP_REASONS];
-    size_t damaged;      // schedules that could not be read: passed over
+    size_t refused;      // schedules whose slots could not be claimed: looked at again soon ...
+    struct pawl_error why;  // ... and what was wrong with the last of them
     bool more;           // the limit was reached: go on at once
     pawl_time next;      // when the next slot is due; 0: nothing is known
 };
@@ -65,11 +67,46 @@ CHECKED bool leader_leave(struct tx *tx, const struct instance *instance, struct
 // has ended, or that have none, become `failed` (SLOT-6). What its runs left is recovered by
 // boot_recover, which closes their rows.
 CHECKED bool slots_recover(struct tx *tx, const struct instance *instance, size_t limit,
-                           size_t *recovered, bool *more, struct pawl_error *err);
+                           struct recovered *recovered, struct pawl_error *err);
 
 // ----- for the engine: the row follows its job
 
-CHECKED bool slot_started(struct tx *tx, int64_t policy, int64_t job, int64_t worker,
+struct ending;
+CHECKED bool slot_started(struct tx *tx, const struct execution *execution,
                           struct pawl_error *err);
-CHECKED bool slot_closed(struct tx *tx, int64_t policy, int64_t job, enum run_status status,
-                         struct str message, struct pawl_error *err);
+CHECKED bool slot_succeeded(struct tx *tx, const struct execution *execution,
+                            struct pawl_error *err);
+CHECKED bool slot_failed(struct tx *tx, const struct ending *ending, struct pawl_error *err);
+
+// ----- for the parts of it
+
+// Slots that are claimed together.
+struct submission {
+    const struct schedule_view *view;
+    pawl_time first;            // names it
+    size_t count;
+    struct str worker_instance; // who claims; empty: nobody who runs
+};
+
+// The job of a slot.
+struct contract slot_contract(struct tx *tx, const struct schedule *schedule, struct str org_id,
+                              pawl_time slot);
+
+// Claims one slot and stores its job, not to be run before `not_before`. `claimed` is false when
+// somebody had claimed it.
+CHECKED bool slot_claim(struct tx *tx, const struct submission *submission, pawl_time slot,
+                        pawl_time not_before, struct job *job, bool *claimed,
+                        struct pawl_error *err);
+
+// Runs or skips what is due of a schedule, by its terms, and moves it on.
+struct settled {
+    struct str worker_instance;
+    size_t claimed;
+    size_t skips[SKIP_REASONS];
+};
+CHECKED bool slots_settle(struct tx *tx, const struct schedule_view *view,
+                          struct settled *settled, struct pawl_error *err);
+
+// Ends what should have ended long ago (SLOT-4): of one schedule, or `view` NULL, of all.
+CHECKED bool slots_end_stale(struct tx *tx, const struct schedule_view *view, size_t limit,
+                             size_t *ended, struct pawl_error *err);
