@@ -34,7 +34,6 @@ static void check_zone(const struct schedule *schedule, struct problems *problem
 static void check_job(const struct config *config, const struct policy *policy,
                       const struct schedule *schedule, struct problems *problems)
 {
-    const struct config_type *type = config_type(config, schedule->job_type);
     struct contract job = {
         .job_type = schedule->job_type,
         .org_id = DEFAULT_ORG,
@@ -47,7 +46,6 @@ static void check_job(const struct config *config, const struct policy *policy,
         .payload = schedule->payload,
         .queue = schedule->queue.n ? schedule->queue : policy->queue,
         .policy = *policy,
-        .secrets_allowed = type && type->type.secrets_allowed,
     };
     size_t bytes_max = (size_t)config->limits.payload_bytes;
     contract_check(&job, 0, "", problems);

@@ -87,7 +87,7 @@ static char *const *arguments(const char *const *texts)
     return same.theirs;
 }
 
-// The API never runs jobs: it has no handlers (SLOT-1). Its runner only keeps time.
+// The API never runs jobs and never schedules (SLOT-1): its runner only keeps time.
 static bool start_runner(struct server *s, struct pawl_error *err)
 {
     const struct config *config = atomic_load(&s->config);
@@ -112,6 +112,7 @@ static bool start_runner(struct server *s, struct pawl_error *err)
             return false;
     }
     s->pawl->keeps_time = true;
+    atomic_store(&s->pawl->schedules, s->only != SERVER_API);
     return pawl_start(s->pawl, err);
 }
 
