@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/time_text.h"
-#include "base/tzdata.h"
 #include "engine/job.h"
 #include "engine/slot.h"
+#include "engine/zone_load.h"
 #include "store/names.h"
 
 static const char *const sources[] = {
@@ -34,21 +34,10 @@ static enum schedule_source source_of(struct str name)
 bool schedule_timetable(struct arena *arena, const struct schedule *s, struct timetable *timetable,
                         struct pawl_error *err)
 {
-    struct str bytes;
-    struct zone *zone = NULL;
-    *timetable = (struct timetable){ .interval = s->every_us != 0, .every_us = s->every_us,
-                                     .zone = zone_utc() };
-    if (timetable->interval)
-        return true;
-    if (!cron_parse(s->cron, &timetable->cron, err))
-        return false;
-    if (s->timezone.n == 0 || str_eq(s->timezone, S("UTC")))
-        return true;
-    if (!tzdata_read(arena, s->timezone, &bytes, err)
-        || !zone_parse(arena, s->timezone, bytes, &zone, err))
-        return false;
-    timetable->zone = zone;
-    return true;
+    *timetable = (struct timetable){ .interval = s->every_us != 0, .every_us = s->every_us };
+    return timetable->interval
+        || (cron_parse(s->cron, &timetable->cron, err)
+            && zone_load(arena, s->timezone.n ? s->timezone : S("UTC"), &timetable->zone, err));
 }
 
 bool schedule_next(struct tx *tx, const struct schedule *schedule, pawl_time after, size_t limit,

@@ -200,7 +200,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
     if (!pawl_code(why.code)->refusal)
         return fail(err, why.code, "%s", why.message);
     s->refused++;
-    fail(&s->why, why.code, "schedule %.*s: %s", STR(v.schedule.name), why.message);
+    (void)!fail(&s->why, why.code, "schedule %.*s: %s", STR(v.schedule.name), why.message);
     return sql_run(tx, Q_SCHEDULE_POSTPONE, err, INT(id), INT(tx->now + AGAIN_US));
 }
 

@@ -1,6 +1,9 @@
 // The terms of a schedule in one table, and the verdict on what is due.
 #include "model/schedule.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "model/text_rule.h"
 
 static const char *const run_statuses[] = {

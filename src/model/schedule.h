@@ -14,8 +14,6 @@ enum schedule_limits {
     CATCH_UP_MAX = 100,
 };
 
-#define EVERY_US_MIN SECONDS(1)
-#define EVERY_US_MAX DAYS(366)
 #define GRACE_US_MIN SECONDS(1)
 #define GRACE_US_MAX DAYS(366)
 #define RUNTIME_US_MIN SECONDS(1)
