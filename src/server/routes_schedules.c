@@ -344,7 +344,7 @@ static const struct route rows[] = {
         .data_bytes = sizeof(struct putting), .body = FIELDS(put_body), .body_raw = true,
         .body_size = BODY_BULK,
         .prepare = put_prepare, .act = put_act, .answer = put_answer,
-        .schema = "Schedule", .statuses = { 200, 201, 404, 409, 422 },
+        .schema = "Schedule", .statuses = { 200, 201, 409, 422 },
     },
     {
         .method = "DELETE", .path = "/v1/schedules/{name}", .permission = MAY_SCHEDULES,
@@ -380,7 +380,7 @@ static const struct route rows[] = {
         .data_bytes = sizeof(struct backfilling), .body = FIELDS(backfill_body),
         .body_size = BODY_SMALL, .prepare = backfill_prepare, .act = backfill_act,
         .answer = backfill_answer,
-        .schema = "Backfill", .statuses = { 200, 404, 409, 413, 422 },
+        .schema = "Backfill", .statuses = { 200, 404, 409, 422 },
     },
     {
         .method = "GET", .path = "/v1/schedules/{name}/runs", .permission = MAY_READ,
