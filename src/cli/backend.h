@@ -1,4 +1,5 @@
-// The two ways to jobs, keys, queues and schedules: a store that is opened here, or a server that is asked.
+// The two ways to jobs, keys, queues and schedules: a store that is opened here, or a server that
+// is asked.
 //
 // A command is written once. It asks the backend that was chosen for it and prints what that
 // answers: the objects of the HTTP API, whoever made them. Objects that are given out belong to the

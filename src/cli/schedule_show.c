@@ -28,8 +28,7 @@ static void line_time(const struct showing *s, const char *name, const char *fie
 {
     pawl_time time = object_time(s->schedule, field);
     if (time)
-        line(s, name, str_format(s->arena, "%.*s (%.*s)", STR(object_text(s->schedule, field)),
-                                 STR(ago(s->arena, time, s->now))));
+        line(s, name, str_format(s->arena, "%.*s (%.*s)", STR(object_text(s->schedule, field)), STR(ago(s->arena, time, s->now))));
 }
 
 // Made here, of what is told: empty when this machine does not know the zone.
@@ -79,9 +78,7 @@ void schedule_print(struct cli *cli, const json_t *schedule)
     line(&s, "in words", words(&s));
     line_time(&s, "next", "next");
     line(&s, "paused", paused(&s));
-    line(&s, "running", str_format(arena, "%lld of %lld (max_instances)",
-                                   (long long)object_number(schedule, "running"),
-                                   (long long)object_number(schedule, "max_instances")));
+    line(&s, "running", str_format(arena, "%lld of %lld (max_instances)", (long long)object_number(schedule, "running"), (long long)object_number(schedule, "max_instances")));
     line(&s, "late", str_format(arena, "one found more than %.*s late is skipped "
                                        "(misfire_grace_time)",
                                 STR(object_text(schedule, "misfire_grace_time"))));

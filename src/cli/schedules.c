@@ -1,4 +1,4 @@
-// pawl schedules, pawl schedule: what comes by the clock, what came of it, and what did not and why.
+// pawl schedules, pawl schedule: what comes by the clock, what came of it, what did not and why.
 #include <stdio.h>
 
 #include "cli/backend.h"
@@ -172,7 +172,7 @@ static const struct {
     [SKIP_MAX_INSTANCES] = {
         "as many as may run at once still ran",
         "see `pawl schedule runs`: jobs take longer than the time between slots, or one hangs\n"
-        "  (it is ended after twice expected_max_runtime). Raise max_instances if they may overlap.",
+        "  and is ended after twice expected_max_runtime. Raise max_instances if they may overlap.",
     },
     [SKIP_PAUSED] = {
         "the schedule was paused",

@@ -159,6 +159,8 @@ static void read_schedule(const struct reading *r, const struct yaml_node *node,
         return;
     table_read(r, &schedule_table, node, &draft);
     schedule->coalesce_said = node_find(node, "coalesce") != NULL;
+    if (schedule->every_us == 0 && node_find(node, "every"))
+        schedule->every_us = EVERY_US_MIN;  // it was said, if not well
     schedule_complete(r->config, draft.policy, schedule, &problems);
     for (size_t i = 0; i < problems.count; i++)
         place(r, node, before, &problems.list[i]);

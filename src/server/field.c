@@ -68,7 +68,17 @@ static bool take_time(struct reading *r, struct str text)
 
 static bool take_duration(struct reading *r, struct str text)
 {
-    return duration_parse(text, r->at);
+    const struct field *f = r->field;
+    int64_t us = 0;
+    if (!duration_parse(text, &us))
+        return false;
+    *(int64_t *)r->at = us;
+    if (!bounded(f) || (us >= f->min && us <= f->max))
+        return true;
+    r->want = str_format(r->arena, "%.*s to %.*s", STR(duration_text(r->arena, f->min)),
+                         STR(duration_text(r->arena, f->max)))
+                  .s;
+    return false;
 }
 
 // ----- from JSON

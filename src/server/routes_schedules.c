@@ -73,7 +73,7 @@ static const struct field put_body[] = {
     TERM("payload", payload, FIELD_OBJECT, .summary = "of each of them; else {}"),
     TERM("cron", schedule.cron, FIELD_TEXT, .min = 1, .max = CRON_BYTES_MAX,
          .summary = "when: five fields, or six with seconds first; this or `every`"),
-    TERM("every", schedule.every_us, FIELD_DURATION,
+    TERM("every", schedule.every_us, FIELD_DURATION, .min = EVERY_US_MIN, .max = EVERY_US_MAX,
          .summary = "or how often, such as 15m: at the multiples of it since 1970, in UTC"),
     TERM("timezone", schedule.timezone, FIELD_TEXT, .min = 1, .max = NAME_BYTES_MAX,
          .summary = "of `cron`, such as Europe/Berlin; else UTC"),
@@ -81,14 +81,16 @@ static const struct field put_body[] = {
          .given = offsetof(struct putting, schedule.coalesce_said),
          .summary = "several slots that are due at once become one, the last"),
     TERM("misfire_grace_time", schedule.misfire_grace_us, FIELD_DURATION, .required = true,
+         .min = GRACE_US_MIN, .max = GRACE_US_MAX,
          .summary = "how late a slot may still run, such as 300s"),
     TERM("max_instances", schedule.max_instances, FIELD_NUMBER, .required = true, .min = 1,
          .max = INSTANCES_MAX, .summary = "how many of its jobs may run at once"),
     TERM("expected_max_runtime", schedule.expected_us, FIELD_DURATION, .required = true,
+         .min = RUNTIME_US_MIN, .max = RUNTIME_US_MAX,
          .summary = "how long a job takes at most; one that takes twice as long is ended"),
     TERM("catch_up", schedule.catch_up, FIELD_NUMBER, .min = 1, .max = CATCH_UP_MAX,
          .summary = "without coalesce: how many of the slots due at once run; else 10"),
-    TERM("jitter", schedule.jitter_us, FIELD_DURATION,
+    TERM("jitter", schedule.jitter_us, FIELD_DURATION, .min = 0, .max = JITTER_US_MAX,
          .summary = "over how long those are spread; else not at all"),
     TERM("project_id", schedule.project_id, FIELD_TEXT, .summary = "of its jobs; else none"),
     TERM("policy", policy, FIELD_TEXT, .summary = "how its jobs are retried; else `scheduled`"),
@@ -126,6 +128,8 @@ static bool put_prepare(struct exchange *x, struct pawl_error *err)
     schedule->name = x->path_parts[0];
     schedule->payload = p->payload ? json_text(&x->arena, p->payload) : S("{}");
     schedule->catch_up = schedule->catch_up ? schedule->catch_up : CATCH_UP_DEFAULT;
+    if (is_named(&x->problems, S("every")))
+        schedule->every_us = EVERY_US_MIN;  // it was said, if not well
     schedule_complete(x->config, p->policy, schedule, &terms);
     const char *project = caller_project(&x->caller, &schedule->project_id);
     if (project)

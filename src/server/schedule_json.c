@@ -1,5 +1,5 @@
-// One row per field, as everywhere. A slot is an instant; people want to know what their clock shows
-// then, and whether it was set meanwhile.
+// A slot is an instant: people want to know what their clock shows then, and whether it was set
+// forward or back.
 #include "server/schedule_json.h"
 
 #include "model/json_field.h"

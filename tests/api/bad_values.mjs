@@ -127,7 +127,7 @@ export const bodies = [
       payload: [7, 'text', []],
       cron: [...notText, '', '*', '61 * * * *', '* * * * * * *', '0 0 30 2 *', '@never', word(300)],
       every: [...badDuration, '1s', '500ms', '367d'],
-      timezone: [...notText, '', 'Mars/Base', '../UTC', '/etc/passwd', 'Europe/'],
+      timezone: [...notText, '', 'Mars/Base', 'Europe/../UTC', '/etc/passwd', 'Europe/'],
       coalesce: [null, 0, 'true', []],
       misfire_grace_time: [...badDuration, null, '0s', '367d'],
       max_instances: [...badWhole, null, 0, -1, 1001],
