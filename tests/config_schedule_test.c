@@ -33,11 +33,12 @@ static const struct config_schedule *must_read(struct config_file *file, const c
 
 TEST(SLOT_7_a_schedule_of_the_file_says_its_terms)
 {
+    static const char usual[] = "job_type: brief.ingest, cron: '*/15 * * * *', timezone: UTC, "
+                                "coalesce: true, misfire_grace_time: 300s, max_instances: 1, "
+                                "expected_max_runtime: 5m";
     static struct config_file file;
     config_file_open(&file);
-    const struct config_schedule *s = must_read(&file, "job_type: brief.ingest, cron: \"*/15 * * * *\", timezone: UTC, "
-                           "coalesce: true, misfire_grace_time: 300s, max_instances: 1, "
-                           "expected_max_runtime: 5m");
+    const struct config_schedule *s = must_read(&file, usual);
     EXPECT_STR(s->schedule.name, "s");
     EXPECT_STR(s->schedule.job_type, "brief.ingest");
     EXPECT_STR(s->schedule.payload, "{}");

@@ -27,8 +27,9 @@ static void line_text(const struct showing *s, const char *name, const char *fie
 static void line_time(const struct showing *s, const char *name, const char *field)
 {
     pawl_time time = object_time(s->schedule, field);
+    struct str when = object_text(s->schedule, field), distance = ago(s->arena, time, s->now);
     if (time)
-        line(s, name, str_format(s->arena, "%.*s (%.*s)", STR(object_text(s->schedule, field)), STR(ago(s->arena, time, s->now))));
+        line(s, name, str_format(s->arena, "%.*s (%.*s)", STR(when), STR(distance)));
 }
 
 // Made here, of what is told: empty when this machine does not know the zone.
@@ -44,6 +45,25 @@ static struct str words(const struct showing *s)
     return schedule_timetable(s->arena, &schedule, &timetable, &ignored)
              ? timetable_words(s->arena, &timetable)
              : S("");
+}
+
+static struct str running(const struct showing *s)
+{
+    return str_format(s->arena, "%lld of %lld (max_instances)",
+                      (long long)object_number(s->schedule, "running"),
+                      (long long)object_number(s->schedule, "max_instances"));
+}
+
+static struct str late(const struct showing *s)
+{
+    return str_format(s->arena, "one found more than %.*s late is skipped (misfire_grace_time)",
+                      STR(object_text(s->schedule, "misfire_grace_time")));
+}
+
+static struct str runtime(const struct showing *s)
+{
+    return str_format(s->arena, "%.*s at most (expected_max_runtime); ended after twice that",
+                      STR(object_text(s->schedule, "expected_max_runtime")));
 }
 
 static struct str several(const struct showing *s)
@@ -78,14 +98,10 @@ void schedule_print(struct cli *cli, const json_t *schedule)
     line(&s, "in words", words(&s));
     line_time(&s, "next", "next");
     line(&s, "paused", paused(&s));
-    line(&s, "running", str_format(arena, "%lld of %lld (max_instances)", (long long)object_number(schedule, "running"), (long long)object_number(schedule, "max_instances")));
-    line(&s, "late", str_format(arena, "one found more than %.*s late is skipped "
-                                       "(misfire_grace_time)",
-                                STR(object_text(schedule, "misfire_grace_time"))));
+    line(&s, "running", running(&s));
+    line(&s, "late", late(&s));
     line(&s, "several", several(&s));
-    line(&s, "runtime", str_format(arena, "%.*s at most (expected_max_runtime); ended after twice "
-                                          "that",
-                                   STR(object_text(schedule, "expected_max_runtime"))));
+    line(&s, "runtime", runtime(&s));
     line_text(&s, "policy", "policy");
     line_text(&s, "queue", "queue");
     line(&s, "org", str_eq(org, DEFAULT_ORG) ? S("") : org);
