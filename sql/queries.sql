@@ -968,7 +968,7 @@ SELECT r.id, r.org, r.job_name, r.scheduled_for FROM job_runs r
  WHERE r.finished_at IS NULL AND r.stale_at > 0 AND r.worker_instance = $1
    AND (r.job IS NULL OR EXISTS (SELECT 1 FROM outcomes x
                                   WHERE x.job = r.job AND x.ended_at IS NOT NULL))
- ORDER BY r.id LIMIT $2;
+ ORDER BY r.stale_at LIMIT $2;
 
 -- name: runs_of_name
 SELECT r.id, r.job_name, r.scheduled_for, r.started_at, r.finished_at, r.status,

@@ -40,14 +40,15 @@ bool schedule_timetable(struct arena *arena, const struct schedule *s, struct ti
             && zone_load(arena, s->timezone.n ? s->timezone : S("UTC"), &timetable->zone, err));
 }
 
-bool schedule_next(struct tx *tx, const struct schedule *schedule, pawl_time after, size_t limit,
-                   pawl_time *slots, size_t *count, struct pawl_error *err)
+bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *c,
+                   struct pawl_error *err)
 {
     struct timetable timetable;
+    pawl_time after = c->after;
     if (!schedule_timetable(tx->arena, schedule, &timetable, err))
         return false;
-    for (*count = 0; *count < limit && timetable_next(&timetable, after, &slots[*count]);)
-        after = slots[(*count)++];
+    for (c->count = 0; c->count < c->room && timetable_next(&timetable, after, &after);)
+        c->slots[c->count++] = after;
     return true;
 }
 
@@ -205,9 +206,9 @@ static bool write(struct tx *tx, const struct schedule *s, struct schedule_view 
                   struct pawl_error *err)
 {
     int64_t policy = 0;
-    size_t coming = 0;
     pawl_time next = 0;
-    if (!schedule_next(tx, s, tx->now, 1, &next, &coming, err)
+    struct coming coming = { .after = tx->now, .room = 1, .slots = &next };
+    if (!schedule_next(tx, s, &coming, err)
         || !policy_intern(tx, &s->policy, &policy, err))
         return false;
     const struct value terms[] = {
@@ -215,7 +216,7 @@ static bool write(struct tx *tx, const struct schedule *s, struct schedule_view 
         TEXT_OR_NONE(s->cron), INT_OR_NONE(s->every_us), TEXT(s->timezone), INT(s->coalesce),
         INT(s->misfire_grace_us), INT(s->max_instances), INT(s->expected_us), INT(s->catch_up),
         INT(s->jitter_us), TEXT_OR_NONE(s->project_id), TEXT(s->queue), INT(policy), INT(tx->now),
-        INT_OR_NONE(coming ? next : 0),
+        INT_OR_NONE(coming.count ? next : 0),
     };
     struct value values[countof(terms) + 2] = { INT(v->id) };
     size_t head = v->id ? 1 : 2;
@@ -228,11 +229,24 @@ static bool write(struct tx *tx, const struct schedule *s, struct schedule_view 
                   head + countof(terms), NULL, err);
 }
 
-static bool own_org(struct tx *tx, int64_t *org, struct pawl_error *err)
+static bool has_org(struct tx *tx, struct pawl_error *err)
 {
-    if (!tx->caller || tx->caller->org_id.n == 0)
-        return fail(err, PAWL_USAGE, "a schedule belongs to an org: this caller has none");
-    return name_intern(tx, NAME_ORG, tx->caller->org_id, org, err);
+    return (tx->caller && tx->caller->org_id.n)
+        || fail(err, PAWL_USAGE, "a schedule belongs to an org: this caller has none");
+}
+
+// Slots that are due by the old terms are dealt with before these change. If that is refused, as
+// when a queue is full, the change counts more: they are dealt with by the new terms.
+static bool settle_before(struct tx *tx, const struct schedule_view *v, struct pawl_error *err)
+{
+    struct settled settled = {0};
+    struct pawl_error why = {0};
+    if (!tx_mark(tx, err))
+        return false;
+    if (slots_settle(tx, v, &settled, &why))
+        return tx_keep(tx, err);
+    return tx_take_back(tx, err)
+        && (pawl_code(why.code)->refusal || fail(err, why.code, "%s", why.message));
 }
 
 static bool of_this_source(const struct schedule_view *v, enum schedule_source source,
@@ -250,7 +264,7 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
     struct schedule s = filled(given);
     struct schedule_view v = {0};
     int64_t id = 0, org = 0;
-    if (!own_org(tx, &org, err) || !check(tx, given, &s, err) || !id_of(tx, s.name, &id, err)
+    if (!has_org(tx, err) || !check(tx, given, &s, err) || !id_of(tx, s.name, &id, err)
         || (id && !schedule_load_row(tx, id, &v, err)) || !of_this_source(&v, source, err))
         return false;
     if (id && !caller_sees(tx->caller, v.schedule.project_id))
@@ -263,7 +277,8 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
         *what = SCHEDULE_UNCHANGED;
         return true;
     }
-    if (there && !slots_settle(tx, &v, &(struct settled){0}, err))
+    if ((there && !settle_before(tx, &v, err))
+        || !name_intern(tx, NAME_ORG, tx->caller->org_id, &org, err))
         return false;
     v.source = source;
     v.org = org;
@@ -276,7 +291,7 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
 
 static bool remove_row(struct tx *tx, struct schedule_view *v, struct pawl_error *err)
 {
-    return slots_settle(tx, v, &(struct settled){0}, err)
+    return settle_before(tx, v, err)
         && sql_run(tx, Q_SCHEDULE_REMOVE, err, INT(v->id), INT(tx->now))
         && tell(tx, v, EVENT_SCHEDULE_REMOVED, S(""), err);
 }
@@ -330,7 +345,7 @@ bool schedule_pause(struct tx *tx, struct str name, struct pawl_error *err)
     struct schedule_view v;
     int64_t changed = 0;
     struct str by = tx->caller ? tx->caller->actor_id : S("pawl");
-    return schedule_load(tx, name, &v, err) && slots_settle(tx, &v, &(struct settled){0}, err)
+    return schedule_load(tx, name, &v, err) && settle_before(tx, &v, err)
         && sql_run_counting(tx, Q_SCHEDULE_PAUSE, &changed, err, INT(v.id), INT(tx->now), TEXT(by))
         && (changed == 0 || tell(tx, &v, EVENT_SCHEDULE_PAUSED, S(""), err));
 }
@@ -339,7 +354,7 @@ bool schedule_resume(struct tx *tx, struct str name, struct pawl_error *err)
 {
     struct schedule_view v;
     int64_t changed = 0;
-    return schedule_load(tx, name, &v, err) && slots_settle(tx, &v, &(struct settled){0}, err)
+    return schedule_load(tx, name, &v, err) && settle_before(tx, &v, err)
         && sql_run_counting(tx, Q_SCHEDULE_RESUME, &changed, err, INT(v.id), INT(tx->now))
         && (changed == 0 || tell(tx, &v, EVENT_SCHEDULE_RESUMED, S(""), err));
 }

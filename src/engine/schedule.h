@@ -11,7 +11,9 @@
 
 // Who defined it: a start or a reload takes away what the configuration does not have any more,
 // and nothing else.
-enum schedule_source { SCHEDULE_FROM_API, SCHEDULE_FROM_CONFIG, SCHEDULE_FROM_PROGRAM,
+enum schedule_source { SCHEDULE_FROM_API,
+                       SCHEDULE_FROM_CONFIG,
+                       SCHEDULE_FROM_PROGRAM,
                        SCHEDULE_SOURCES };
 const char *schedule_source_name(enum schedule_source source);
 
@@ -108,9 +110,15 @@ CHECKED bool schedule_runs(struct tx *tx, struct str name, int64_t before, size_
 CHECKED bool schedule_skips(struct tx *tx, struct str name, int64_t before, size_t limit,
                             struct skip_list *list, struct pawl_error *err);
 
-// The coming slots after `after`; `count` says how many there are, at most `limit`.
-CHECKED bool schedule_next(struct tx *tx, const struct schedule *schedule, pawl_time after,
-                           size_t limit, pawl_time *slots, size_t *count, struct pawl_error *err);
+// The coming slots after `after`: at most as many as `slots` has room for.
+struct coming {
+    pawl_time after;
+    size_t room;
+    pawl_time *slots;
+    size_t count;
+};
+CHECKED bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *coming,
+                           struct pawl_error *err);
 
 // When a schedule is due, with its zone read from the system's data.
 CHECKED bool schedule_timetable(struct arena *arena, const struct schedule *schedule,

@@ -51,17 +51,17 @@ static pawl_time later(pawl_time a, pawl_time b)
     return a > b ? a : b;
 }
 
-bool slot_claim(struct tx *tx, const struct submission *s, pawl_time slot, pawl_time not_before,
-                struct job *job, bool *claimed, struct pawl_error *err)
+bool slot_claim(struct tx *tx, const struct submission *s, pawl_time slot, struct job *job,
+                bool *claimed, struct pawl_error *err)
 {
     const struct schedule_view *v = s->view;
     const struct schedule *schedule = &v->schedule;
-    pawl_time begins = later(tx->now, later(slot, not_before));
+    pawl_time begins = later(tx->now, later(slot, s->not_before));
     int64_t changed = 0;
     bool known = false;
     struct contract contract = slot_contract(tx, schedule, v->org_id, slot);
     contract.serial_key = serial_key(tx, s);
-    contract.not_before = not_before;
+    contract.not_before = s->not_before;
     *claimed = false;
     if (!sql_run_counting(tx, Q_RUN_CLAIM, &changed, err, INT(v->org), TEXT(schedule->name),
                           INT(slot), INT(tx->now), TEXT_OR_NONE(s->worker_instance),
@@ -117,6 +117,21 @@ static bool is_claimed(struct tx *tx, const struct schedule_view *v, pawl_time s
     return true;
 }
 
+// All or, when one is refused, none: a claimed slot without its job would never run.
+static bool claim_all(struct tx *tx, const struct submission *s, const pawl_time *slots,
+                      struct job *jobs, struct pawl_error *err)
+{
+    struct pawl_error why = {0};
+    bool done = true, claimed = false;
+    if (!tx_mark(tx, err))
+        return false;
+    for (size_t i = 0; done && i < s->count; i++)
+        done = slot_claim(tx, s, slots[i], &jobs[i], &claimed, &why);
+    if (done)
+        return tx_keep(tx, err);
+    return tx_take_back(tx, err) && fail(err, why.code, "%s", why.message);
+}
+
 bool slot_trigger(struct tx *tx, struct str name, pawl_time slot, struct job *job,
                   struct pawl_error *err)
 {
@@ -131,7 +146,7 @@ bool slot_trigger(struct tx *tx, struct str name, pawl_time slot, struct job *jo
     if (!load_for_claim(tx, name, &v, err))
         return false;
     struct submission s = { .view = &v, .first = slot, .count = 1 };
-    return slot_claim(tx, &s, slot, 0, job, &claimed, err);
+    return claim_all(tx, &s, &slot, job, err);
 }
 
 // The slots of a range, apart by whether they are free.
@@ -183,13 +198,13 @@ bool slot_backfill(struct tx *tx, struct str name, struct backfill *b, struct pa
     if (!load_for_claim(tx, name, &v, err))
         return false;
     struct submission s = { .view = &v, .first = b->claimed[0], .count = b->claimed_count };
-    for (size_t i = 0; i < b->claimed_count; i++) {
-        struct job job;
-        bool claimed = false;
-        if (!slot_claim(tx, &s, b->claimed[i], 0, &job, &claimed, err))
-            return false;
-        b->jobs[i] = job.id;
-    }
+    struct job *jobs = arena_new(tx->arena, struct job, b->claimed_count);
+    if (!jobs)
+        return fail(err, PAWL_NO_MEMORY, "no memory for a range of slots");
+    if (!claim_all(tx, &s, b->claimed, jobs, err))
+        return false;
+    for (size_t i = 0; i < b->claimed_count; i++)
+        b->jobs[i] = jobs[i].id;
     return true;
 }
 

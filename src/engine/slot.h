@@ -85,6 +85,7 @@ struct submission {
     const struct schedule_view *view;
     pawl_time first;            // names it
     size_t count;
+    pawl_time not_before;       // of the next one that is claimed; 0: as soon as it is due
     struct str worker_instance; // who claims; empty: nobody who runs
 };
 
@@ -92,11 +93,9 @@ struct submission {
 struct contract slot_contract(struct tx *tx, const struct schedule *schedule, struct str org_id,
                               pawl_time slot);
 
-// Claims one slot and stores its job, not to be run before `not_before`. `claimed` is false when
-// somebody had claimed it.
+// Claims one slot and stores its job. `claimed` is false when somebody had claimed it.
 CHECKED bool slot_claim(struct tx *tx, const struct submission *submission, pawl_time slot,
-                        pawl_time not_before, struct job *job, bool *claimed,
-                        struct pawl_error *err);
+                        struct job *job, bool *claimed, struct pawl_error *err);
 
 // Runs or skips what is due of a schedule, by its terms, and moves it on.
 struct settled {

@@ -77,22 +77,20 @@ static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const stru
     due_judge(&due, slots->at, slots->count, verdicts);
     for (size_t i = 0; i < slots->count; i++)
         running += verdicts[i] == SLOT_RUNS;
-    struct submission submission = { .view = v, .count = running,
-                                     .worker_instance = settled->worker_instance };
+    struct submission submission = { .view = v, .count = running, .worker_instance = settled->worker_instance };
     for (size_t i = 0; i < slots->count; i++) {
         pawl_time slot = slots->at[i];
         struct job job;
         bool claimed = false;
         if (verdicts[i] == SLOT_RUNS) {
             submission.first = submission.first ? submission.first : slot;
-            if (!slot_claim(tx, &submission, slot, spread(tx, &v->schedule, running), &job,
-                            &claimed, err))
+            submission.not_before = spread(tx, &v->schedule, running);
+            if (!slot_claim(tx, &submission, slot, &job, &claimed, err))
                 return false;
             settled->claimed += claimed;
             continue;
         }
-        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot, .until = slot,
-                                .slots = 1, .reason = (enum skip_reason)verdicts[i] };
+        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot, .until = slot, .slots = 1, .reason = (enum skip_reason)verdicts[i] };
         if (row.scheduled_for < slot)
             row.slots = slots_between(t, row.scheduled_for, slot);
         if (!skip(tx, v, &row, err))

@@ -389,8 +389,7 @@ static void init(struct runner *r, struct pawl *pawl)
     r->batches_end = &r->batches;
     r->tick.runner = r->scheduler.runner = r;
     r->figures.leads = 0;
-    r->tick_next = r->alive_next = r->renew_next = r->scheduler.next
-        = world_monotonic(r->world);
+    r->tick_next = r->alive_next = r->renew_next = r->scheduler.next = world_monotonic(r->world);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
