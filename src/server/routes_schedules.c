@@ -239,7 +239,7 @@ static bool skips_answer(struct exchange *x, struct pawl_error *err)
 
 // ----- what comes
 
-struct coming {
+struct next_slots {
     int64_t count;
     pawl_time after;
     struct schedule_view view;
@@ -247,21 +247,21 @@ struct coming {
 };
 
 static const struct field next_query[] = {
-    FIELD(struct coming, count, FIELD_NUMBER, .min = 1, .max = SLOTS_SHOWN_MAX,
+    FIELD(struct next_slots, count, FIELD_NUMBER, .min = 1, .max = SLOTS_SHOWN_MAX,
           .summary = "how many; else 10"),
-    FIELD(struct coming, after, FIELD_TIME, .summary = "those after this time; else after now"),
+    FIELD(struct next_slots, after, FIELD_TIME, .summary = "those after this time; else after now"),
 };
 
 static bool next_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
-    struct coming *c = x->data;
+    struct next_slots *c = x->data;
     c->now = tx->now;
     return schedule_load(tx, x->path_parts[0], &c->view, err);
 }
 
 static bool next_answer(struct exchange *x, struct pawl_error *err)
 {
-    struct coming *c = x->data;
+    struct next_slots *c = x->data;
     json_t *items = NULL;
     struct slot_range range = { c->after ? c->after : c->now,
                                 c->count ? (size_t)c->count : SLOTS_SHOWN };
@@ -401,7 +401,7 @@ static const struct route rows[] = {
     {
         .method = "GET", .path = "/v1/schedules/{name}/next", .permission = MAY_READ,
         .kind = ROUTE_READ, .summary = "The coming slots.",
-        .data_bytes = sizeof(struct coming), .query = FIELDS(next_query),
+        .data_bytes = sizeof(struct next_slots), .query = FIELDS(next_query),
         .act = next_act, .answer = next_answer,
         .schema = "SlotPage", .statuses = { 200, 404, 422 },
     },
