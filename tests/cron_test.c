@@ -133,9 +133,9 @@ TEST(SLOT_cron_in_words)
         { "0 */2 * * *", "every 2 hours" },
         { "5 */2 * * *", "every 2 hours at minute 5" },
         { "30 9-17 * * *", "every hour from 9:30 to 17:30" },
-        { "0 9 * * *", "at 9:00" },
+        { "0 9 * * *", "every day at 9:00" },
         { "0,30 9,17 * * mon", "at 9:00, 9:30, 17:00 and 17:30, Monday" },
-        { "15 0 12 * * *", "at 12:00:15" },
+        { "15 0 12 * * *", "every day at 12:00:15" },
         { "5,20 * * * *", "at minute 5 and 20" },
         { "5,20 8,12,16 * * *", "at minute 5 and 20 in hour 8, 12 and 16" },
         { "*/5 1-3,7,8 * * *", "every 5 minutes in hour 1 to 3, 7 and 8" },
@@ -145,7 +145,7 @@ TEST(SLOT_cron_in_words)
         { "0 0 */2 * *", "at 0:00, every 2 days from day 1 of the month" },
         { "0 0 13 * fri", "at 0:00, day 13 of the month or Friday" },
         { "0 0 */2 * fri", "at 0:00, every 2 days from day 1 of the month if it is Friday" },
-        { "0 0 1-31 * fri", "at 0:00" },
+        { "0 0 1-31 * fri", "every day at 0:00" },
         { "0 0 L * *", "at 0:00, the last day of the month" },
         { "0 0 L-1,L-3 * *",
           "at 0:00, 1 day before the last day and 3 days before the last day of the month" },
@@ -154,7 +154,7 @@ TEST(SLOT_cron_in_words)
         { "0 0 * * mon#2,5L",
           "at 0:00, the second Monday of the month and the last Friday of the month" },
         { "0 0 1 jan,jul *", "at 0:00, day 1 of the month, in January and July" },
-        { "0 0 * 1-3,12 *", "at 0:00, in January to March and December" },
+        { "0 0 * 1-3,12 *", "every day at 0:00, in January to March and December" },
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct cron cron = must_parse(rows[i][0]);
@@ -178,7 +178,7 @@ TEST(SLOT_cron_refusals_name_the_field_and_what_may_be_there)
         { "* * * 13 *", "month `13`: may be 1 to 12 or jan to dec" },
         { "* * * foo *", "month `foo`" },
         { "* * * january *", "month `january`" },
-        { "* * * * 8", "day of week `8`: may be 0 to 7 (Sunday is both)" },
+        { "* * * * 8", "day of week `8`: may be 0 to 7, sun to sat, fri#2 or friL" },
         { "* * * * L", "day of week `L`" },
         { "* * * * mon#6", "day of week `mon#6`" },
         { "* * * * mon#0", "day of week `mon#0`" },

@@ -80,13 +80,11 @@ static const char *zone_of_line(struct arena *arena, struct str line)
 }
 
 // The zone a name was most likely meant for: by all of its letters, else by its city. NULL: none.
-static const char *nearest(struct arena *arena, struct str name)
+static const char *nearest(struct arena *arena, struct str name, struct str list)
 {
     struct guess whole = {0}, by_city = {0};
     const char *zone, *zone_of_city = NULL;
-    struct str list, line;
-    if (!read_file(arena, str_format(arena, "%s/zone.tab", directory()), &list))
-        return NULL;
+    struct str line;
     for (bool more = true; more;) {
         more = str_cut(list, '\n', &line, &list);
         if (!(zone = zone_of_line(arena, line)))
@@ -101,7 +99,12 @@ static const char *nearest(struct arena *arena, struct str name)
 
 static bool unknown(struct arena *arena, struct str name, struct pawl_error *err)
 {
-    const char *meant = nearest(arena, name);
+    struct str list;
+    if (!read_file(arena, str_format(arena, "%s/zone.tab", directory()), &list))
+        return fail(err, PAWL_INVALID, "there is no time zone `%.*s`: in %s are no time zones at "
+                                       "all; they are in the package tzdata",
+                    STR(name), directory());
+    const char *meant = nearest(arena, name, list);
     if (meant)
         return fail(err, PAWL_INVALID, "there is no time zone `%.*s`: did you mean %s?", STR(name),
                     meant);

@@ -57,9 +57,11 @@ enum option {
     OPTION_CACERT,
     OPTION_MAN,
     OPTION_MARKDOWN,
-    OPTION_SLOT,
+    OPTION_TIMEZONE,
     OPTION_FROM,
     OPTION_TO,
+    OPTION_COUNT,
+    OPTION_SLOT,
     OPTION_DRY_RUN,
     OPTIONS
 };
@@ -115,6 +117,7 @@ struct command {
     const struct offer *offers;
     size_t offer_count;
     const char *verbs;         // what its first word can be; NULL: anything
+    const char *offline;       // the verb that needs neither server nor store; NULL: none
     const char *repeats;       // the option that may be given more than once; NULL: none
     bool (*act)(struct cli *cli, struct pawl_error *err);
 };

@@ -122,8 +122,8 @@ static const struct command commands[] = {
       .act = command_schedules,
       OFFERS({ OPTION_LIMIT, "how many, 1 to 10000; else all" },
              WHERE, ORG, JSON, HELP) },
-    { "schedule", "show|next|runs|skips|trigger|backfill|pause|resume NAME", 2, 2,
-      "look at a schedule, run its slots by hand, pause it",
+    { "schedule", "show|next|runs|skips|trigger|backfill|pause|resume NAME | explain EXPR", 2, 2,
+      "look at a schedule, run its slots by hand, pause it; explain an expression",
       .details =
           "show      its terms in words, and when it is due\n"
           "next      the coming slots, with what the clock on the wall shows then\n"
@@ -135,16 +135,24 @@ static const struct command commands[] = {
           "          they run one after another. With --dry-run it only says which\n"
           "pause     slots that come are skipped, for that reason; what runs goes on\n"
           "resume    slots that come run again\n"
+          "explain   a cron expression, or an interval such as 15m, in words and by its coming\n"
+          "          slots. Those that a change of the clock moves have a note. It needs neither\n"
+          "          server nor store: pawl schedule explain '30 2 * * 1-5' --timezone Asia/Tokyo\n"
           "\n"
-          "Schedules are made in pawl.yaml, over HTTP or by a program: see docs/schedules.md.\n",
+          "Schedules are made in pawl.yaml, over HTTP or by a program. An expression has five\n"
+          "fields: minute, hour, day of month, month, day of week; with six the second comes\n"
+          "first. Put it in quotes: the shell has a use for * too. See docs/schedules.md.\n",
       .example = "pawl schedule trigger nightly --slot 2026-11-16T02:00:00Z",
       .act = command_schedule,
-      .verbs = "show next runs skips trigger backfill pause resume",
-      OFFERS({ OPTION_SLOT, "which slot: RFC 3339, in whole seconds; trigger needs it" },
-             { OPTION_FROM, "the first slot of backfill; next begins here, else now" },
-             { OPTION_TO, "the last slot of backfill" },
+      .verbs = "show next runs skips trigger backfill pause resume explain",
+      .offline = "explain",
+      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds" },
+             { OPTION_FROM, "backfill: the first slot; next and explain: begin here, else now" },
+             { OPTION_TO, "backfill: the last slot" },
              { OPTION_DRY_RUN, "backfill: change nothing" },
-             { OPTION_LIMIT, "how many rows; else 20, and 10 coming slots" },
+             { OPTION_COUNT, "next and explain: how many slots, 1 to 10000; else 10" },
+             { OPTION_LIMIT, "runs and skips: how many rows, 1 to 10000; else 20" },
+             { OPTION_TIMEZONE, "explain: whose clock, such as Europe/Berlin; else UTC" },
              WHERE, ORG, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =

@@ -4,7 +4,7 @@
 #include "base/time_text.h"
 #include "cli/object.h"
 #include "cli/output.h"
-#include "cli/schedules.h"
+#include "cli/schedule.h"
 #include "engine/schedule.h"
 
 struct showing {

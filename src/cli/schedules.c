@@ -4,7 +4,7 @@
 #include "cli/backend.h"
 #include "cli/object.h"
 #include "cli/output.h"
-#include "cli/schedules.h"
+#include "cli/schedule.h"
 #include "cli/value.h"
 #include "cli/verb.h"
 
@@ -247,7 +247,7 @@ static bool next(struct cli *cli, struct pawl_error *err)
     pawl_time now = world_wall(cli->world);
     struct slot_range range = {
         .after = cli->given[OPTION_FROM] ? value_time(cli, OPTION_FROM, now) - 1 : now,
-        .count = cli->given[OPTION_LIMIT] ? (size_t)value_number(cli, OPTION_LIMIT) : 10,
+        .count = cli->given[OPTION_COUNT] ? (size_t)value_number(cli, OPTION_COUNT) : 10,
     };
     if (!cli->backend->schedule_next(cli, cli->words[1], &range, &slots, err))
         return false;
@@ -363,6 +363,7 @@ bool command_schedule(struct cli *cli, struct pawl_error *err)
         { "backfill", 2, backfill },
         { "pause", 2, pause_it },
         { "resume", 2, resume_it },
+        { "explain", 2, schedule_explain },
     };
     return verb_act(cli, verbs, countof(verbs), err);
 }

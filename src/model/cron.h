@@ -1,8 +1,8 @@
 // Cron expressions: which local times a schedule names. The syntax is in docs/schedules.md.
 //
 // An expression is kept as sets of bits, so that the next time is found by looking for the next bit
-// and not by trying minute after minute. Local times are seconds since 1970 as the clock on the wall
-// counts them, without any zone: see model/timetable.h.
+// and not by trying minute after minute. Local times are seconds since 1970 as the clock on the
+// wall counts them, without any zone: see model/timetable.h.
 #pragma once
 
 #include "base/error.h"
@@ -23,8 +23,9 @@ struct cron {
     bool days_star, weekdays_star;     // the field begins with * or ?: both fields must agree
 };
 
-// Five fields, or six with seconds first, or @daily and the like. PAWL_INVALID names every field that
-// is wrong, what is there and what may be there; and an expression that never comes, like 30 February.
+// Five fields, or six with seconds first, or @daily and the like. PAWL_INVALID names every field
+// that is wrong, what is there and what may be there; and an expression that never comes, like 30
+// February.
 CHECKED bool cron_parse(struct str text, struct cron *cron, struct pawl_error *err);
 
 // The days of a month that match: bit n is day n.

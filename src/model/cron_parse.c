@@ -18,12 +18,12 @@ static const struct field {
     const char *names;  // of three letters, for the values from `min` on; NULL: numbers only
     const char *want;   // completes "may be ..."
 } fields[] = {
-    [FIELD_SECOND] = { "second", 0, 59, NULL, "0 to 59" },
-    [FIELD_MINUTE] = { "minute", 0, 59, NULL, "0 to 59" },
-    [FIELD_HOUR] = { "hour", 0, 23, NULL, "0 to 23" },
-    [FIELD_DAY] = { "day of month", 1, 31, NULL, "1 to 31, L, L-3, LW or 15W" },
-    [FIELD_MONTH] = { "month", 1, 12, month_names, "1 to 12 or jan to dec" },
-    [FIELD_WEEKDAY] = { "day of week", 0, 6, weekday_names, "0 to 7 (Sunday is both), sun to sat, fri#2 or friL" },
+    [FIELD_SECOND]  = { "second",       0, 59, NULL,          "0 to 59" },
+    [FIELD_MINUTE]  = { "minute",       0, 59, NULL,          "0 to 59" },
+    [FIELD_HOUR]    = { "hour",         0, 23, NULL,          "0 to 23" },
+    [FIELD_DAY]     = { "day of month", 1, 31, NULL,          "1 to 31, L, L-3, LW or 15W" },
+    [FIELD_MONTH]   = { "month",        1, 12, month_names,   "1 to 12 or jan to dec" },
+    [FIELD_WEEKDAY] = { "day of week",  0, 6,  weekday_names, "0 to 7, sun to sat, fri#2 or friL" },
 };
 _Static_assert(countof(fields) == FIELDS, "one row per field");
 

@@ -158,6 +158,11 @@ static bool on_the_minute(const struct clock *clock)
     return clock->seconds.bits == 1;
 }
 
+static bool has_few_times(const struct clock *clock)
+{
+    return size(clock->hours) * size(clock->minutes) * size(clock->seconds) <= TIMES_MAX;
+}
+
 // `at 9:00, 12:30 and 17:00`
 static void add_times(struct words *words, const struct clock *clock)
 {
@@ -218,8 +223,7 @@ static void add_hourly(struct words *words, const struct clock *clock)
 
 static void add_clock(struct words *words, const struct clock *clock)
 {
-    int hourly = size(clock->minutes) * size(clock->seconds);
-    if (size(clock->hours) * hourly <= TIMES_MAX) {
+    if (has_few_times(clock)) {
         add_times(words, clock);
         return;
     }
@@ -299,15 +303,29 @@ static void add_weekdays(struct words *words, const struct cron *cron, struct se
     }
 }
 
-// Nothing when every day matches. A field that begins with a star narrows the other one.
+static struct set days_of_month(const struct cron *cron)
+{
+    return (struct set){ cron->days, 1, MONTH, NULL };
+}
+
+static struct set days_of_week(const struct cron *cron)
+{
+    return (struct set){ cron->weekdays, 0, WEEK, weekday_names };
+}
+
+static bool is_daily(const struct cron *cron)
+{
+    bool any_day = is_full(days_of_month(cron)), any_weekday = is_full(days_of_week(cron));
+    return cron->days_star || cron->weekdays_star ? any_day && any_weekday
+                                                  : any_day || any_weekday;
+}
+
+// A field that begins with a star narrows the other one.
 static void add_dates(struct words *words, const struct cron *cron)
 {
-    struct set days = { cron->days, 1, MONTH, NULL };
-    struct set weekdays = { cron->weekdays, 0, WEEK, weekday_names };
+    struct set days = days_of_month(cron), weekdays = days_of_week(cron);
     bool both = cron->days_star || cron->weekdays_star;
     bool any_day = is_full(days), any_weekday = is_full(weekdays);
-    if (both ? any_day && any_weekday : any_day || any_weekday)
-        return;
     buf_add(&words->buf, S(", "));
     if (!any_day)
         add_days(words, cron, days);
@@ -326,8 +344,11 @@ struct str cron_words(struct arena *arena, const struct cron *cron)
         .hours = { cron->hours, 0, HOURS_A_DAY, NULL },
     };
     struct set months = { cron->months, 1, MONTHS, month_names };
+    if (is_daily(cron) && has_few_times(&clock))
+        buf_add(&words.buf, S("every day "));
     add_clock(&words, &clock);
-    add_dates(&words, cron);
+    if (!is_daily(cron))
+        add_dates(&words, cron);
     if (!is_full(months)) {
         buf_add(&words.buf, S(", in "));
         add_set(&words, months);

@@ -79,7 +79,7 @@ enum slot_shift timetable_shift(const struct timetable *timetable, pawl_time slo
 struct str timetable_words(struct arena *arena, const struct timetable *timetable)
 {
     if (timetable->interval)
-        return str_format(arena, "every %.*s since 1970-01-01T00:00:00Z",
+        return str_format(arena, "every %.*s, counted from 1970-01-01T00:00:00Z",
                           STR(duration_text(arena, timetable->every_us)));
     return str_format(arena, "%.*s, %.*s", STR(cron_words(arena, &timetable->cron)),
                       STR(zone_name(zone_of(timetable))));

@@ -1,9 +1,9 @@
 // When a schedule is due: a cron expression in a time zone, or every so often.
 //
-// The instants at which it is due are its slots. A slot of a cron expression is the first instant at
-// which the clock on the wall shows a matching time or, when it jumps over it, a later one:
-//   - a time inside the gap of a DST change is due once, at the first instant after the gap, and is the
-//     same slot as a regular one there;
+// The instants at which it is due are its slots. A slot of a cron expression is the first instant
+// at which the clock on the wall shows a matching time or, when it jumps over it, a later one:
+//   - a time inside the gap of a DST change is due once, at the first instant after the gap, and
+//     is the same slot as a regular one there;
 //   - a time that comes twice is due the first time only.
 // The slots of an interval are its multiples since 1970-01-01T00:00:00Z, so that no restart moves
 // them. All slots are in the years 1970 to 9999.

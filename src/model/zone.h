@@ -2,16 +2,16 @@
 // RFC 8536, version 2 or later, with the rule for times after its last change).
 //
 // All numbers are whole seconds: instants since 1970-01-01T00:00:00Z, and local times counted the
-// same way, as if the wall clock showed UTC. Local time can jump ahead (a gap: some local times never
-// come) and back (an overlap: some come twice).
+// same way, as if the wall clock showed UTC. Local time can jump ahead (a gap: some local times
+// never come) and back (an overlap: some come twice).
 #pragma once
 
 #include "base/error.h"
 
 struct zone;  // lives in its arena
 
-// `name` is kept with it, for people. PAWL_INVALID when the bytes are no time zone file, or one that
-// counts leap seconds.
+// `name` is kept with it, for people. PAWL_INVALID when the bytes are no time zone file, or one
+// that counts leap seconds.
 CHECKED bool zone_parse(struct arena *arena, struct str name, struct str bytes, struct zone **zone,
                         struct pawl_error *err);
 const struct zone *zone_utc(void);

@@ -5,7 +5,7 @@
 #include "server/schedule_terms.h"
 #include "server/server.h"
 
-enum { PAGE_ROWS = 50, PAGE_ROWS_MAX = 500, SLOTS_SHOWN = 10, SLOTS_SHOWN_MAX = 1000 };
+enum { PAGE_ROWS = 50, PAGE_ROWS_MAX = 500, SLOTS_SHOWN = 10, SLOTS_SHOWN_MAX = 10000 };
 
 // A schedule, without its payload for those who may not see it.
 static json_t *schedule_view(struct exchange *x, const struct schedule_view *view)

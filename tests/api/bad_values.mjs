@@ -162,7 +162,7 @@ export const queries = [
   { path: '/v1/schedules', bad: { limit: badLimit, cursor: [...badCursor, '00000000.s'] } },
   { path: '/v1/schedules/s/runs', bad: { limit: badLimit, cursor: badCursor } },
   { path: '/v1/schedules/s/skips', bad: { limit: badLimit, cursor: badCursor } },
-  { path: '/v1/schedules/s/next', bad: { count: ['', '0', '-1', '1001', 'x'],
+  { path: '/v1/schedules/s/next', bad: { count: ['', '0', '-1', '10001', 'x'],
                                          after: ['', 'x', '2026-08-22', '7'] } },
   { path: '/v1/jobs/{job}/logs', bad: { limit: ['', '0', '-1', '10001', 'x'], cursor: badCursor } },
   { path: '/v1/jobs/{job}', bad: { wait_ms: ['', 'x', '1.5', '9223372036854775808'] } },

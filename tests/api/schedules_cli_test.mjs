@@ -97,7 +97,7 @@ test('SLOT_7_lists_show_what_comes_and_what_came', async () => {
 
 test('SLOT_7_next_shows_what_the_clock_does_to_slots', async () => {
   const next = await same('schedule', 'next', 'nightly', '--from', '2026-03-28T00:00:00Z',
-                          '--limit', '3');
+                          '--count', '3');
   assert.match(next, /^2026-03-28T01:30:00Z +2026-03-28T02:30:00\+01:00 +.* ago +-$/m);
   assert.match(next, /^2026-03-29T01:00:00Z +2026-03-29T03:00:00\+02:00 .* its time does not/m);
   assert.match(next, /^2026-03-30T00:30:00Z +2026-03-30T02:30:00\+02:00/m);
