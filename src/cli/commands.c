@@ -207,8 +207,8 @@ static const struct command commands[] = {
           "this machine is admin until the first key is made (pawl key create).\n"
           "SIGTERM ends it gracefully: what runs may end, what has not begun is given back.\n"
           "SIGHUP reads the configuration again; a bad one is refused and the old one kept.\n"
-          "--only splits it into two services on one store: the API never runs a job, and a\n"
-          "worker answers no requests (with --listen only health and metrics).\n",
+          "--only splits it into two services on one store: the API never runs a job and never\n"
+          "schedules, and a worker answers no requests (with --listen only health and metrics).\n",
       .example = "pawl serve --config pawl.yaml",
       .act = command_serve,
       OFFERS({ OPTION_CONFIG, "the configuration; see docs/configuration.md" },
