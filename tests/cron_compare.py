@@ -10,6 +10,7 @@ disagreement of no class fails; so does a class without any in 20,000 cases of s
 """
 import collections
 import datetime
+import pathlib
 import random
 import re
 import subprocess
@@ -438,12 +439,14 @@ def main():
         print(f"{times:7} {name}")
     for line in wrong[:20]:
         print("FAILED", line)
-    classes = (*CALENDAR, *CLOCK) if count >= 20000 and seed == 1 else ()
-    unseen = [name for name in classes if not seen[name]]
-    for name in unseen:
-        print(f"FAILED the class `{name}` explains nothing")
-    print(f"pawl-cases: {count - len(wrong)} passed, {len(wrong) + len(unseen)} failed")
-    return 1 if wrong or unseen else 0
+    documented = pathlib.Path(__file__).parent.parent.joinpath("docs/schedules.md").read_text()
+    full = count >= 20000 and seed == 1
+    idle = [name for name in (*CALENDAR, *CLOCK)
+            if f"| {name} |" not in documented or (full and not seen[name])]
+    for name in idle:
+        print(f"FAILED the class `{name}` explains nothing, or docs/schedules.md does not name it")
+    print(f"pawl-cases: {count - len(wrong)} passed, {len(wrong) + len(idle)} failed")
+    return 1 if wrong or idle else 0
 
 
 if __name__ == "__main__":

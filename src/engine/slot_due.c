@@ -68,32 +68,49 @@ static pawl_time spread(struct tx *tx, const struct schedule *s, size_t running)
     return running > 1 ? tx->now + (int64_t)(db_random(tx->db) % span) : 0;
 }
 
+// One that does not run. The first may stand for many.
+static bool skip_slot(struct tx *tx, const struct schedule_view *v, const struct timetable *t,
+                      struct skip_row *row, struct pawl_error *err)
+{
+    row->slots = row->scheduled_for < row->until
+        ? slots_between(t, row->scheduled_for, row->until)
+        : 1;
+    return skip(tx, v, row, err);
+}
+
+static bool run_slot(struct tx *tx, struct submission *submission, pawl_time slot,
+                     struct settled *settled, struct pawl_error *err)
+{
+    struct job job;
+    bool claimed = false;
+    submission->first = submission->first ? submission->first : slot;
+    submission->not_before = spread(tx, &submission->view->schedule, submission->count);
+    if (!slot_claim(tx, submission, slot, &job, &claimed, err))
+        return false;
+    settled->claimed += claimed;
+    return true;
+}
+
 static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const struct timetable *t,
                         const struct slots *slots, struct settled *settled, struct pawl_error *err)
 {
     int verdicts[DUE_MAX];
-    size_t running = 0;
     struct due due = { &v->schedule, v->paused_at || v->org_disabled, v->instances, tx->now };
+    struct submission submission = { .view = v, .worker_instance = settled->worker_instance };
     due_judge(&due, slots->at, slots->count, verdicts);
     for (size_t i = 0; i < slots->count; i++)
-        running += verdicts[i] == SLOT_RUNS;
-    struct submission submission = { .view = v, .count = running, .worker_instance = settled->worker_instance };
+        submission.count += verdicts[i] == SLOT_RUNS;
     for (size_t i = 0; i < slots->count; i++) {
         pawl_time slot = slots->at[i];
-        struct job job;
-        bool claimed = false;
         if (verdicts[i] == SLOT_RUNS) {
-            submission.first = submission.first ? submission.first : slot;
-            submission.not_before = spread(tx, &v->schedule, running);
-            if (!slot_claim(tx, &submission, slot, &job, &claimed, err))
+            if (!run_slot(tx, &submission, slot, settled, err))
                 return false;
-            settled->claimed += claimed;
             continue;
         }
-        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot, .until = slot, .slots = 1, .reason = (enum skip_reason)verdicts[i] };
-        if (row.scheduled_for < slot)
-            row.slots = slots_between(t, row.scheduled_for, slot);
-        if (!skip(tx, v, &row, err))
+        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot,
+                                .until = slot,
+                                .reason = (enum skip_reason)verdicts[i] };
+        if (!skip_slot(tx, v, t, &row, err))
             return false;
         settled->skips[row.reason] += row.slots ? (size_t)row.slots : COUNTED_MAX;
     }

@@ -32,7 +32,7 @@ CHECKED bool cron_parse(struct str text, struct cron *cron, struct pawl_error *e
 uint32_t cron_days(const struct cron *cron, int64_t year, int64_t month);
 
 // The first local time at or after `local` / the last one at or before it, in the years 1969 to
-// 10000. False when there is none. An answer takes at most some microseconds, whatever is asked.
+// 10000. False when there is none: it looks at 400 years, in which the calendar repeats itself.
 bool cron_next(const struct cron *cron, int64_t local, int64_t *found);
 bool cron_last(const struct cron *cron, int64_t local, int64_t *found);
 

@@ -443,7 +443,8 @@ static bool awaited(const struct runner *r)
     const struct pawl_run *run = r->runs;
     while (run && (!run->ending || run->unwritten || run->awaits_verdict))
         run = run->next;
-    return run || r->ticking || r->scheduler.under_way || r->claiming || r->giving > 0 || r->calls > 0;
+    return run || r->ticking || r->scheduler.under_way || r->claiming || r->giving > 0
+        || r->calls > 0;
 }
 
 static void join_threads(struct runner *r)

@@ -78,7 +78,10 @@ void scheduler_go_on(struct runner *r)
     s->at = now;
     s->next = now + TICK_US;
     s->under_way = true;
-    s->operation = (struct operation){ .run = round_write, .answered = round_answered, .arena = &s->arena, .always = true };
+    s->operation = (struct operation){ .run = round_write,
+                                       .answered = round_answered,
+                                       .arena = &s->arena,
+                                       .always = true };
     pthread_mutex_unlock(&r->mutex);
     bool submitted = pipeline_submit(r->pawl->pipeline, &s->operation, &err);
     pthread_mutex_lock(&r->mutex);

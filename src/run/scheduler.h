@@ -1,8 +1,8 @@
 // The scheduler: claims slots as their time comes, if this process leads (SLOT-1).
 //
 // It has no thread. The runner's dispatcher hands its round to the pipeline once a second, and when
-// a slot is due; one that meets contention is tried again by the next (RUN-11). What is claimed is a
-// job like any other.
+// a slot is due; one that meets contention is tried again by the next (RUN-11). What is claimed is
+// a job like any other.
 #pragma once
 
 #include "engine/slot.h"
