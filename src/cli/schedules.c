@@ -232,9 +232,9 @@ static bool skips(struct cli *cli, struct pawl_error *err)
 
 // ----- next
 
-static struct str note(const json_t *slot)
+struct str slot_note(const char *clock_change)
 {
-    struct str change = object_text(slot, "clock_change");
+    struct str change = str_of(clock_change);
     if (str_eq(change, S("after_gap")))
         return S("its time does not come: the clock is set forward");
     return str_eq(change, S("first_of_two")) ? S("its time comes twice: the first") : S("");
@@ -259,7 +259,7 @@ static bool next(struct cli *cli, struct pawl_error *err)
         table_add(&table, moment(&cli->arena, slot, "scheduled_for"));
         table_add(&table, object_text(slot, "local_time"));
         table_add(&table, ago(&cli->arena, object_time(slot, "scheduled_for"), now));
-        table_add(&table, note(slot));
+        table_add(&table, slot_note(object_text(slot, "clock_change").s));
     }
     table_print_list(&table, "none will come");
     return true;

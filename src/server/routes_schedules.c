@@ -281,6 +281,14 @@ static const struct field trigger_body[] = {
           .summary = "the slot; one that lies ahead waits for its time"),
 };
 
+static bool trigger_prepare(struct exchange *x, struct pawl_error *err)
+{
+    const struct triggering *t = x->data;
+    if (t->scheduled_for % SECONDS(1) != 0)
+        problem_add(&x->problems, "scheduled_for", "must be in whole seconds, as slots are");
+    return problems_none(&x->problems, err);
+}
+
 static bool trigger_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct triggering *t = x->data;
@@ -373,7 +381,8 @@ static const struct route rows[] = {
         .summary = "Claims one slot by hand, by the rules of any other: 409 `slot_claimed` when "
                    "somebody did, `max_instances` when as many as may be still run.",
         .data_bytes = sizeof(struct triggering), .body = FIELDS(trigger_body),
-        .body_size = BODY_SMALL, .act = trigger_act, .answer = one_job_created,
+        .body_size = BODY_SMALL, .prepare = trigger_prepare, .act = trigger_act,
+        .answer = one_job_created,
         .schema = "Job", .statuses = { 201, 404, 409, 422 },
     },
     {

@@ -13,7 +13,7 @@ const char *clock_change_name(enum slot_shift shift)
     return names[shift];
 }
 
-static json_t *slot_json(struct arena *arena, const struct timetable *timetable, pawl_time slot)
+json_t *slot_json(struct arena *arena, const struct timetable *timetable, pawl_time slot)
 {
     const struct zone *zone = timetable->zone ? timetable->zone : zone_utc();
     const char *change = clock_change_name(timetable_shift(timetable, slot));

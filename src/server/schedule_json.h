@@ -9,8 +9,9 @@ struct slot_range {
     size_t count;
 };
 
-// The first slots after a time, as a list of {scheduled_for, local_time, clock_change}. The caller
-// owns it.
+// A slot as {scheduled_for, local_time, clock_change}, and the first ones after a time as a list.
+// The caller owns them.
+json_t *slot_json(struct arena *arena, const struct timetable *timetable, pawl_time slot);
 CHECKED bool slots_json(struct arena *arena, const struct schedule *schedule,
                         const struct slot_range *range, json_t **list, struct pawl_error *err);
 

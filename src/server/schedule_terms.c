@@ -3,7 +3,7 @@
 #include "server/schedule_terms.h"
 
 #include "base/guess.h"
-#include "base/tzdata.h"
+#include "engine/zone_load.h"
 
 static const struct policy *find_policy(const struct config *config, struct str name,
                                         struct problems *problems)
@@ -25,9 +25,9 @@ static const struct policy *find_policy(const struct config *config, struct str 
 
 static void check_zone(const struct schedule *schedule, struct problems *problems)
 {
-    struct str bytes;
+    const struct zone *zone;
     struct pawl_error why = {0};
-    if (schedule->timezone.n && !tzdata_read(problems->arena, schedule->timezone, &bytes, &why))
+    if (schedule->timezone.n && !zone_load(problems->arena, schedule->timezone, &zone, &why))
         problem_add(problems, "timezone", "%s", why.message);
 }
 

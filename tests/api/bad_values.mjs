@@ -140,7 +140,7 @@ export const bodies = [
       paused: [0, 'true'],
     } },
   { path: '/v1/schedules/s/trigger', good: { scheduled_for: '2026-01-01T00:00:00Z' },
-    bad: { scheduled_for: [...badTime, null] } },
+    bad: { scheduled_for: [...badTime, null, '2026-01-01T00:00:00.5Z'] } },
   { path: '/v1/schedules/s/backfill',
     good: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }, bad: {
       from: [...badTime, null],
