@@ -65,4 +65,5 @@ struct buf buf_new(struct arena *arena, size_t bytes_max);
 void buf_add(struct buf *buf, struct str text);
 void buf_add_char(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *format, ...) PRINTF(2, 3);
+void buf_add_int(struct buf *buf, int64_t number, int digits_min);  // zeros before it, if need be
 struct str buf_str(const struct buf *buf);
