@@ -44,6 +44,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
         .dead_letter = dead,
         .message = message,
     };
+    tx_flow(tx, job->keys.org, job->keys.queue, FLOW_ENDED);
     return outcome_fail(tx, &ending, err);
 }
 
