@@ -273,17 +273,4 @@ static bool purge_queue(struct cli *cli, struct str queue, struct purging *purgi
     return true;
 }
 
-const struct backend backend_store = {
-    .enqueue = batch_store,
-    .wait = wait_for_end,
-    .record = record_of,
-    .jobs = list_jobs,
-    .act = act_on_job,
-    .change = change_job,
-    .key_create = create_key,
-    .keys = list_keys,
-    .key_revoke = revoke_key,
-    .queues = list_queues,
-    .queue_pause = pause_queue,
-    .queue_purge = purge_queue,
-};
+const struct backend backend_store = BACKEND(batch_store);
