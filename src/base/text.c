@@ -221,6 +221,13 @@ static inline bool room(struct buf *buf, size_t bytes)
     return (buf->s && !buf->full && bytes <= buf->capacity - buf->n) || grow(buf, bytes);
 }
 
+// A guess that is too high does not fill the buffer.
+void buf_expect(struct buf *buf, size_t bytes)
+{
+    if (!buf->full)
+        (void)room(buf, smaller(bytes, buf->bytes_max - buf->n));
+}
+
 void buf_add(struct buf *buf, struct str text)
 {
     if (!room(buf, text.n))

@@ -18,7 +18,7 @@ struct handlers {
 
 struct registry {
     struct arena *arena;  // the handle's: everything here lives as long
-    _Atomic(struct handlers *) handlers;  // changed only before the runner starts; NULL: none
+    _Atomic(struct handlers *) handlers;  // a table grows only before the start; NULL: none
     struct policy *policies;
     size_t policy_count, policy_room;
 };

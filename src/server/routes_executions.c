@@ -10,7 +10,10 @@
 #include "server/job_view.h"
 #include "server/server.h"
 
-enum { BATCH_MAX = 1000, FOLLOW_UPS_MAX = 1000, ANNOTATIONS_MAX = 100 };
+enum { BATCH_MAX = 1000,
+       FOLLOW_UPS_MAX = 1000,
+       ANNOTATIONS_MAX = 100,
+       OUTCOME_BYTES = 640 };  // of an answer
 
 // What any of the calls may carry; each names its own in its table.
 struct call {
@@ -382,6 +385,7 @@ static bool batch_answer(struct exchange *x, struct pawl_error *err)
 {
     struct calls *calls = x->data;
     struct buf out = buf_new(&x->arena, SIZE_MAX);
+    buf_expect(&out, calls->count * OUTCOME_BYTES);
     json_put_open(&out, NULL, '{');
     json_put_open(&out, "results", '[');
     for (size_t i = 0; i < calls->count; i++)

@@ -5,7 +5,10 @@
 #include "server/job_view.h"
 #include "server/server.h"
 
-enum { QUEUES_MAX = 64, TYPES_MAX = 256, WAIT_MS_MAX = 30000 };
+enum { QUEUES_MAX = 64,
+       TYPES_MAX = 256,
+       WAIT_MS_MAX = 30000,
+       LEASE_BYTES = 2048 };  // of an answer, with a small payload
 
 struct leasing {
     struct str worker_id;
@@ -79,6 +82,7 @@ static bool lease_answer(struct exchange *x, struct pawl_error *err)
 {
     struct leasing *l = x->data;
     struct buf out = buf_new(&x->arena, SIZE_MAX);
+    buf_expect(&out, l->count * LEASE_BYTES);
     json_put_open(&out, NULL, '{');
     json_put_open(&out, "executions", '[');
     for (size_t i = 0; i < l->count; i++)
