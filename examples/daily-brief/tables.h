@@ -1,6 +1,6 @@
 // The tables of the Daily Brief, in the store's own file:
 //
-//     feeds             what is read, what the servers said of it last (ETag), what is wrong with it
+//     feeds             what is read, what its server said last (ETag), what is wrong with it
 //     feed_log          a line when a feed breaks, breaks in another way, or mends
 //     raw_articles      every article once, by its address
 //     event_clusters    events, and how many articles tell of each
