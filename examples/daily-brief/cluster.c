@@ -45,14 +45,19 @@ static int by_time(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+static const char *const new_articles =
+    "SELECT a.id, a.published_at, 0, a.title, a.summary FROM raw_articles a"
+    " WHERE NOT EXISTS (SELECT 1 FROM cluster_articles l WHERE l.raw_article_id = a.id)"
+    " ORDER BY a.published_at, a.id LIMIT ?";
+static const char *const articles_around =
+    "SELECT a.id, a.published_at, l.cluster_id, a.title, a.summary FROM raw_articles a"
+    " JOIN cluster_articles l ON l.raw_article_id = a.id"
+    " WHERE a.published_at BETWEEN ? AND ? ORDER BY a.published_at DESC, a.id DESC LIMIT ?";
+
 // The oldest articles without an event; more than NEW_MAX are left to the next run.
 static bool read_new(sqlite3 *db, struct stories *stories, struct pawl_error *err)
 {
-    sqlite3_stmt *rows = sql_ask(db,
-        "SELECT a.id, a.published_at, 0, a.title, a.summary FROM raw_articles a"
-        " WHERE NOT EXISTS (SELECT 1 FROM cluster_articles l WHERE l.raw_article_id = a.id)"
-                                 " ORDER BY a.published_at, a.id LIMIT ?",
-                                 WITH(NUMBER(NEW_MAX)), err);
+    sqlite3_stmt *rows = sql_ask(db, new_articles, WITH(NUMBER(NEW_MAX)), err);
     if (!read_rows(stories, rows, NEW_MAX, err))
         return false;
     if (stories->count > 0) {
@@ -64,13 +69,9 @@ static bool read_new(sqlite3 *db, struct stories *stories, struct pawl_error *er
 
 static bool read_around(sqlite3 *db, struct stories *stories, struct pawl_error *err)
 {
-    sqlite3_stmt *rows = sql_ask(db,
-        "SELECT a.id, a.published_at, l.cluster_id, a.title, a.summary FROM raw_articles a"
-        " JOIN cluster_articles l ON l.raw_article_id = a.id"
-        " WHERE a.published_at BETWEEN ? AND ? ORDER BY a.published_at DESC, a.id DESC LIMIT ?",
-                                 WITH(NUMBER(stories->first_at - WINDOW_S), NUMBER(stories->last_at + WINDOW_S),
-                                      NUMBER(AROUND_MAX)),
-                                 err);
+    int64_t from = stories->first_at - WINDOW_S, to = stories->last_at + WINDOW_S;
+    sqlite3_stmt *rows =
+        sql_ask(db, articles_around, WITH(NUMBER(from), NUMBER(to), NUMBER(AROUND_MAX)), err);
     return read_rows(stories, rows, NEW_MAX + AROUND_MAX, err);
 }
 
@@ -136,52 +137,57 @@ struct tally {
 };
 
 // An event begins with an article that is still there and still has none.
-static bool store_seed(sqlite3 *db, int64_t seed, struct tally *tally, struct pawl_error *err)
+static const char *const insert_event =
+    "INSERT INTO event_clusters (seed_article_id, title, first_at, last_at, article_count)"
+    " SELECT a.id, a.title, a.published_at, a.published_at, 0 FROM raw_articles a WHERE a.id = ?"
+    " AND NOT EXISTS (SELECT 1 FROM cluster_articles l WHERE l.raw_article_id = a.id)"
+    " ON CONFLICT (seed_article_id) DO NOTHING";
+static const char *const insert_link =
+    "INSERT INTO cluster_articles (cluster_id, raw_article_id)"
+    " SELECT c.id, a.id FROM event_clusters c, raw_articles a"
+    " WHERE (c.id = ? OR c.seed_article_id = ?) AND a.id = ? ON CONFLICT DO NOTHING";
+static const char *const count_link =
+    "UPDATE event_clusters SET article_count = article_count + 1,"
+    " first_at = min(first_at, (SELECT published_at FROM raw_articles WHERE id = ?1)),"
+    " last_at = max(last_at, (SELECT published_at FROM raw_articles WHERE id = ?1))"
+    " WHERE id = (SELECT cluster_id FROM cluster_articles WHERE raw_article_id = ?1)";
+
+struct link {
+    int64_t article, cluster, seed;
+};
+
+static struct link link_of(const json_t *row)
 {
-    bool good = sql_run(db,
-        "INSERT INTO event_clusters (seed_article_id, title, first_at, last_at, article_count)"
-        " SELECT a.id, a.title, a.published_at, a.published_at, 0 FROM raw_articles a"
-        " WHERE a.id = ?"
-        " AND NOT EXISTS (SELECT 1 FROM cluster_articles l WHERE l.raw_article_id = a.id)"
-                        " ON CONFLICT (seed_article_id) DO NOTHING",
-                        WITH(NUMBER(seed)), err);
-    tally->clusters += good ? sqlite3_changes(db) : 0;
-    return good;
+    return (struct link){ json_integer_value(json_array_get(row, 0)),
+                          json_integer_value(json_array_get(row, 1)),
+                          json_integer_value(json_array_get(row, 2)) };
 }
 
-static bool store_link(sqlite3 *db, int64_t article, int64_t cluster, int64_t seed,
-                       struct tally *tally, struct pawl_error *err)
+static bool store_link(sqlite3 *db, const struct link *link, struct tally *tally,
+                       struct pawl_error *err)
 {
-    if (article == seed && !store_seed(db, seed, tally, err))
-        return false;
-    if (!sql_run(db, "INSERT INTO cluster_articles (cluster_id, raw_article_id)"
-                     " SELECT c.id, a.id FROM event_clusters c, raw_articles a"
-                     " WHERE (c.id = ?1 OR c.seed_article_id = ?2) AND a.id = ?3"
-                     " ON CONFLICT DO NOTHING",
-                 WITH(NUMBER(cluster), NUMBER(seed), NUMBER(article)), err))
+    if (link->article == link->seed) {
+        if (!sql_run(db, insert_event, WITH(NUMBER(link->seed)), err))
+            return false;
+        tally->clusters += sqlite3_changes(db);
+    }
+    if (!sql_run(db, insert_link,
+                 WITH(NUMBER(link->cluster), NUMBER(link->seed), NUMBER(link->article)), err))
         return false;
     if (sqlite3_changes(db) == 0)
         return true;
     tally->links++;
-    return sql_run(db, "UPDATE event_clusters SET article_count = article_count + 1,"
-                       " first_at = min(first_at, (SELECT published_at FROM raw_articles"
-                       "  WHERE id = ?1)),"
-                       " last_at = max(last_at, (SELECT published_at FROM raw_articles"
-                       "  WHERE id = ?1))"
-                       " WHERE id = (SELECT cluster_id FROM cluster_articles"
-                       "  WHERE raw_article_id = ?1)",
-                   WITH(NUMBER(article)), err);
+    return sql_run(db, count_link, WITH(NUMBER(link->article)), err);
 }
 
 static bool store_all(sqlite3 *db, const json_t *found, struct tally *tally,
                       struct pawl_error *err)
 {
     size_t i;
-    json_t *link;
-    json_array_foreach (json_object_get(found, "links"), i, link) {
-        if (!store_link(db, json_integer_value(json_array_get(link, 0)),
-                        json_integer_value(json_array_get(link, 1)),
-                        json_integer_value(json_array_get(link, 2)), tally, err))
+    json_t *row;
+    json_array_foreach (json_object_get(found, "links"), i, row) {
+        struct link link = link_of(row);
+        if (!store_link(db, &link, tally, err))
             return false;
         point("cluster.half");
     }

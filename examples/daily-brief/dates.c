@@ -142,7 +142,10 @@ static bool zone(const char **p, int *minutes)
     static const struct {
         const char *name;
         int hours;
-    } zones[] = { { "GMT", 0 }, { "UTC", 0 }, { "UT", 0 }, { "Z", 0 }, { "EST", -5 }, { "EDT", -4 }, { "CST", -6 }, { "CDT", -5 }, { "MST", -7 }, { "MDT", -6 }, { "PST", -8 }, { "PDT", -7 } };
+    } zones[] = {
+        { "GMT", 0 }, { "UTC", 0 }, { "UT", 0 }, { "Z", 0 }, { "EST", -5 }, { "EDT", -4 },
+        { "CST", -6 }, { "CDT", -5 }, { "MST", -7 }, { "MDT", -6 }, { "PST", -8 }, { "PDT", -7 },
+    };
     if (offset(p, minutes))
         return true;
     size_t length = strspn(*p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");

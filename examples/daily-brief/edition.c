@@ -79,14 +79,26 @@ static bool add_neighbour(sqlite3 *db, json_t *edition, const char *name, const 
 
 // ----- what is in it
 
+static const char *const events_of_day =
+    "SELECT c.id, c.title, s.summary, c.article_count,"
+    "  (SELECT count(DISTINCT b.feed_id) FROM cluster_articles k"
+    "   JOIN raw_articles b ON b.id = k.raw_article_id WHERE k.cluster_id = c.id),"
+    "  c.first_at, c.last_at"
+    " FROM event_clusters c JOIN raw_articles s ON s.id = c.seed_article_id"
+    " WHERE c.id IN (SELECT l.cluster_id FROM raw_articles a"
+    "  JOIN cluster_articles l ON l.raw_article_id = a.id"
+    "  WHERE a.published_at >= ? AND a.published_at < ?)"
+    " ORDER BY c.article_count DESC, c.last_at DESC, c.id LIMIT ?";
+static const char *const articles_of_event =
+    "SELECT a.title, a.url, f.name, a.published_at FROM cluster_articles l"
+    " JOIN raw_articles a ON a.id = l.raw_article_id JOIN feeds f ON f.id = a.feed_id"
+    " WHERE l.cluster_id = ? ORDER BY a.published_at, a.id LIMIT ?";
+
 static json_t *load_articles(sqlite3 *db, int64_t cluster, struct pawl_error *err)
 {
     json_t *articles = json_array();
-    sqlite3_stmt *rows = sql_ask(db,
-        "SELECT a.title, a.url, f.name, a.published_at FROM cluster_articles l"
-        " JOIN raw_articles a ON a.id = l.raw_article_id JOIN feeds f ON f.id = a.feed_id"
-        " WHERE l.cluster_id = ? ORDER BY a.published_at, a.id LIMIT ?",
-                                 WITH(NUMBER(cluster), NUMBER(ARTICLES_MAX)), err);
+    sqlite3_stmt *rows =
+        sql_ask(db, articles_of_event, WITH(NUMBER(cluster), NUMBER(ARTICLES_MAX)), err);
     while (sql_next(rows))
         json_array_append_new(articles, json_pack("{s:s, s:s, s:s, s:o}", "title",
                                                   sql_text(rows, 0), "url", sql_text(rows, 1),
@@ -115,17 +127,8 @@ static bool add_events(sqlite3 *db, json_t *edition, const struct day *day, stru
 {
     json_t *events = json_array();
     bool good = json_object_set_new(edition, "events", events) == 0;
-    sqlite3_stmt *rows = sql_ask(db,
-        "SELECT c.id, c.title, s.summary, c.article_count,"
-        "  (SELECT count(DISTINCT b.feed_id) FROM cluster_articles k"
-        "   JOIN raw_articles b ON b.id = k.raw_article_id WHERE k.cluster_id = c.id),"
-        "  c.first_at, c.last_at"
-        " FROM event_clusters c JOIN raw_articles s ON s.id = c.seed_article_id"
-        " WHERE c.id IN (SELECT l.cluster_id FROM raw_articles a"
-        "  JOIN cluster_articles l ON l.raw_article_id = a.id"
-        "  WHERE a.published_at >= ? AND a.published_at < ?)"
-        " ORDER BY c.article_count DESC, c.last_at DESC, c.id LIMIT ?",
-                                 WITH(NUMBER(day->from), NUMBER(day->to), NUMBER(EVENTS_MAX)), err);
+    sqlite3_stmt *rows = sql_ask(
+        db, events_of_day, WITH(NUMBER(day->from), NUMBER(day->to), NUMBER(EVENTS_MAX)), err);
     while (good && sql_next(rows))
         good = json_array_append_new(events, event_of(db, rows, err)) == 0;
     return sql_end(rows, err) && good;

@@ -160,7 +160,9 @@ static bool prepare(struct pawl_run *run, void *context)
 {
     struct ingestion in = { .run = run, .brief = context };
     struct pawl_error err = {0};
-    struct fetch_how how = { .timeout_ms = in.brief->fetch_timeout_ms, .go_on = go_on, .done = fetched, .context = &in };
+    struct fetch_how how = {
+        .timeout_ms = in.brief->fetch_timeout_ms, .go_on = go_on, .done = fetched, .context = &in,
+    };
     in.db = sql_open_reader(in.brief->store, &err);
     bool good = in.db && load_sources(&in, &err);
     if (!good)

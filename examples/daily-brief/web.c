@@ -84,7 +84,9 @@ static void show_json(const char *store, const char *day, struct answer *answer)
 static void show_style(const char *store, const char *day, struct answer *answer)
 {
     (void)store, (void)day;
-    *answer = (struct answer){ .status = MHD_HTTP_OK, .type = "text/css; charset=utf-8", .body = strdup(page_style), .length = strlen(page_style) };
+    *answer = (struct answer){ .status = MHD_HTTP_OK, .type = "text/css; charset=utf-8" };
+    answer->body = strdup(page_style);
+    answer->length = strlen(page_style);
 }
 
 static void show_health(const char *store, const char *day, struct answer *answer)
@@ -145,10 +147,10 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct ans
 static void choose(const char *store, struct MHD_Connection *connection, const char *url,
                    struct answer *answer)
 {
+    const char *day = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "day");
     for (size_t i = 0; i < countof(routes); i++)
         if (strcmp(routes[i].path, url) == 0) {
-            routes[i].show(store, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "day"),
-                           answer);
+            routes[i].show(store, day, answer);
             return;
         }
     say(answer, MHD_HTTP_NOT_FOUND, "not found", "There is no such page.");
@@ -203,7 +205,8 @@ static bool parse(struct arguments *a, int argc, char **argv)
         { "store", required_argument, NULL, 's' }, { "listen", required_argument, NULL, 'l' }, {0},
     };
     *a = (struct arguments){ .store = "sqlite:brief.db" };
-    a->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    a->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(PORT) };
+    a->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     bool good = true;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (option) {

@@ -119,7 +119,11 @@ static bool parse(struct arguments *a, int argc, char **argv)
         { "keep-days", required_argument, NULL, 'k' }, { "timeout", required_argument, NULL, 't' },
         { "as-of", required_argument, NULL, 'a' }, { "once", no_argument, NULL, 'o' }, {0},
     };
-    *a = (struct arguments){ .store = "sqlite:brief.db", .keep_days = KEEP_DAYS, .timeout_s = TIMEOUT_S };
+    *a = (struct arguments){
+        .store = "sqlite:brief.db",
+        .keep_days = KEEP_DAYS,
+        .timeout_s = TIMEOUT_S,
+    };
     bool good = true;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (option) {
