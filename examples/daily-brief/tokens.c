@@ -102,10 +102,10 @@ static const char *const stops[] = {
     "nearly", "new", "next", "no", "not", "now", "of", "off", "officials", "on", "one", "only",
     "or", "other", "our", "out", "over", "own", "people", "report", "reports", "s", "said", "same",
     "say", "says", "she", "should", "since", "six", "so", "some", "still", "such", "t", "than",
-    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "thousands", "three",
-    "through", "time", "to", "today", "too", "two", "under", "until", "up", "us", "very", "was",
-    "way", "we", "week", "were", "what", "when", "where", "which", "while", "who", "will", "with",
-    "would", "year", "years", "yesterday", "you", "your",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "thousands",
+    "three", "through", "time", "to", "today", "too", "two", "under", "until", "up", "us", "very",
+    "was", "way", "we", "week", "were", "what", "when", "where", "which", "while", "who", "will",
+    "with", "would", "year", "years", "yesterday", "you", "your",
 };
 
 static bool is_stop(const char *word)

@@ -1,0 +1,164 @@
+// The Daily Brief's three jobs: run twice, killed in the middle, on a worker that is a real process.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Place, sampleTime } from './brief.mjs';
+
+const april = '2026-04-20T18:00:00Z';  // everything in the sample is older than 30 days
+
+async function within(body) {
+  const place = new Place();
+  try {
+    await body(place);
+  } finally {
+    place.remove();
+  }
+}
+
+test('SLOT_10_the_sample_edition_is_read', () => within(async (place) => {
+  const run = await place.must();
+  assert.match(run.out, /^The Daily Brief {2}Saturday 14 March 2026\n40 articles, 15 events, 8 feeds$/m);
+  assert.match(run.out, /^ 1\. Ferry Solveig Maren runs aground off Calder Bay$/m);
+  assert.match(run.out, /^Not read: Old Town Gazette \(line 13: no element found\)$/m);
+  assert.equal(place.ask('SELECT group_concat(DISTINCT kind) FROM feeds WHERE kind IS NOT NULL'),
+               'RSS 2.0,Atom,RSS 1.0');
+  assert.equal(place.number('SELECT count(*) FROM raw_articles'), 62);
+  // Too old to be kept, and one that is in two feeds under one address.
+  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%january%'"), 0);
+  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%/interest-rate'"), 1);
+  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%utm_%'"), 0);
+  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE summary LIKE '%<%'"), 0);
+  assert.match(place.ask('SELECT title FROM raw_articles'), /Schoolgirl\u2019s photograph/);
+}));
+
+test('SLOT_12_articles_about_one_event_are_in_one_cluster', () => within(async (place) => {
+  await place.must();
+  const sizes = place.ask('SELECT article_count FROM event_clusters ORDER BY 1 DESC').split('\n');
+  assert.deepEqual(sizes.map(Number), [6, 5, ...Array(7).fill(4), ...Array(4).fill(3),
+                                       ...Array(11).fill(1)]);
+  assert.equal(place.number(`SELECT count(*) FROM event_clusters c WHERE article_count <>
+    (SELECT count(*) FROM cluster_articles l WHERE l.cluster_id = c.id)`), 0);
+  const words = { 1: 'Solveig Maren|ferry', 2: 'Tarle|Wexcombe' };
+  for (const [position, pattern] of Object.entries(words)) {
+    const texts = place.ask(`SELECT title || ' ' || summary FROM raw_articles WHERE id IN
+      (SELECT raw_article_id FROM cluster_articles WHERE cluster_id =
+        (SELECT id FROM event_clusters ORDER BY article_count DESC LIMIT 1 OFFSET ${position - 1}))`);
+    for (const text of texts.split('\n')) assert.match(text, new RegExp(pattern, 'i'));
+  }
+}));
+
+test('SLOT_10_12_13_run_twice_it_changes_nothing', () => within(async (place) => {
+  const first = await place.must();
+  const rows = place.dump();
+  const second = await place.must();
+  assert.equal(place.dump(), rows);
+  assert.equal(second.out, first.out);
+  assert.match(second.log, /brief\.ingest end .* 0 rows: 8 feeds read, 1 of them bad; 0 articles/);
+  assert.match(second.log, /brief\.cluster end .* 0 rows: 0 articles in clusters, 0 clusters new/);
+  assert.match(second.log, /brief\.retain end .* 0 rows: deleted 0 of cluster_articles/);
+}));
+
+test('SLOT_9_start_end_duration_rows_and_errors_are_logged', () => within(async (place) => {
+  const { log } = await place.must();
+  for (const job of ['ingest', 'cluster', 'retain']) {
+    const start = log.match(new RegExp(`^\\S+Z brief\\.${job} start +job=(\\S+)$`, 'm'));
+    assert.ok(start, log);
+    const end = new RegExp(`^\\S+Z brief\\.${job} end +job=${start[1]} succeeded after \\d+\\.\\d{3} s,`
+                           + ' \\d+ rows: ', 'm');
+    assert.match(log, end);
+  }
+  assert.match(log, /brief\.ingest end .* 62 rows: 8 feeds read, 1 of them bad; 62 articles stored/);
+  assert.match(log, /brief\.ingest warn .* feed "Old Town Gazette": line 13: no element found$/m);
+}));
+
+test('SLOT_13_retention_purges_only_what_nothing_needs', () => within(async (place) => {
+  await place.must();
+  const run = await place.must({ at: april });
+  // What was published stays with all of its articles; the rest goes.
+  assert.equal(place.ask('SELECT group_concat(day) FROM published_briefs'),
+               '2026-03-12,2026-03-13,2026-03-14');
+  assert.match(run.log, /deleted 11 of cluster_articles, 11 of event_clusters, 11 of raw_articles, 1 of feed_log/);
+  assert.equal(place.number('SELECT count(*) FROM raw_articles'), 51);
+  assert.equal(place.number('SELECT count(*) FROM feeds'), 8);
+  assert.equal(place.number(`SELECT count(*) FROM brief_items i
+    LEFT JOIN raw_articles a ON a.id = i.raw_article_id
+    LEFT JOIN event_clusters c ON c.id = i.cluster_id WHERE a.id IS NULL OR c.id IS NULL`), 0);
+  assert.equal(place.number(`SELECT count(*) FROM event_clusters c WHERE article_count <>
+    (SELECT count(*) FROM cluster_articles l WHERE l.cluster_id = c.id)`), 0);
+  const rows = place.dump();
+  const again = await place.must({ at: april });
+  assert.match(again.log, /brief\.retain end .* 0 rows: deleted 0 of cluster_articles/);
+  assert.equal(place.dump(), rows);
+}));
+
+test('SLOT_13_published_briefs_are_immutable', () => within(async (place) => {
+  await place.must();
+  for (const sql of ['DELETE FROM brief_items', 'UPDATE brief_items SET headline = 1',
+                     'DELETE FROM published_briefs', "UPDATE published_briefs SET day = ''"])
+    assert.throws(() => place.ask(sql), /a published brief is immutable/);
+  assert.throws(() => place.ask('PRAGMA foreign_keys = ON; DELETE FROM cluster_articles;'
+    + ' DELETE FROM event_clusters WHERE id IN (SELECT cluster_id FROM brief_items)'),
+                /FOREIGN KEY constraint failed/);
+}));
+
+// ----- kill -9
+
+const deaths = ['ingest.fetched', 'ingest.prepared', 'ingest.half', 'ingest.stored', 'rss_ingestion',
+                'cluster.read', 'cluster.prepared', 'cluster.half', 'cluster.stored',
+                'event_clustering', 'retain.prepared', 'retain.half', 'retain.stored',
+                'retention_cleanup'];
+
+// The undisturbed tables, of the sample's day and of a day on which all of it is old.
+let expected;
+async function undisturbed() {
+  if (expected) return expected;
+  await within(async (place) => {
+    await place.must();
+    const march = place.dump();
+    await place.must({ at: april });
+    expected = { march, april: place.dump() };
+  });
+  return expected;
+}
+
+for (const point of deaths) {
+  const number = { r: point.startsWith('rss') ? 10 : 13, i: 10, c: 12, e: 12 }[point[0]];
+  test(`SLOT_${number}_killed_at_${point.replace('.', '_')}_and_started_again`,
+       () => within(async (place) => {
+    const { march, april: later } = await undisturbed();
+    let dead = await place.once({ diesAt: point });
+    assert.equal(dead.signal, 'SIGKILL', dead.log);
+    await place.must();
+    assert.equal(place.dump(), march);
+    dead = await place.once({ at: april, diesAt: point });
+    if (!/\.half$/.test(point) || point === 'retain.half')  // nothing new: no row to stop at
+      assert.equal(dead.signal, 'SIGKILL', dead.log);
+    await place.must({ at: april });
+    assert.equal(place.dump(), later);
+    assert.match(place.verify(), /^0 violations$/m);
+  }));
+}
+
+test('SLOT_1_the_worker_runs_until_it_is_told_to_end', () => within(async (place) => {
+  await place.must();
+  const worker = place.start('brief-worker', []);
+  while (!worker.log.includes('The worker is ready')) {
+    const over = await Promise.race([worker.ended, new Promise((go) => setTimeout(go, 20))]);
+    assert.equal(over, undefined, worker.log);
+  }
+  worker.child.kill('SIGTERM');
+  const { status } = await worker.ended;
+  assert.equal(status, 0);
+}));
+
+test('bad_usage_is_said', () => within(async (place) => {
+  for (const words of [['--as-of', sampleTime], ['--once', '--as-of', 'soon'], ['--keep-days', '0'],
+                       ['--timeout', 'x'], ['word']]) {
+    const run = await place.start('brief-worker', words).ended;
+    assert.equal(run.status, 2);
+    assert.match(run.log, /^usage: /m);
+  }
+  const list = place.list([['good', 'a.xml'], ['no bar'], ['bad', 'ftp://a.example/'], ['', 'x']]);
+  const run = await place.once({ feeds: list });
+  assert.equal(run.status, 1);
+  assert.match(run.log, /see line 2, 3, 4$/m);
+}));
