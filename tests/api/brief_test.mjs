@@ -1,4 +1,4 @@
-// The Daily Brief's three jobs: run twice, killed in the middle, on a worker that is a real process.
+// The Daily Brief's three jobs: run twice, and killed in the middle. The worker is a real process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Place, sampleTime } from './brief.mjs';
@@ -16,17 +16,18 @@ async function within(body) {
 
 test('SLOT_10_the_sample_edition_is_read', () => within(async (place) => {
   const run = await place.must();
-  assert.match(run.out, /^The Daily Brief {2}Saturday 14 March 2026\n40 articles, 15 events, 8 feeds$/m);
+  assert.match(run.out, /^The Daily Brief {2}Saturday 14 March 2026$/m);
+  assert.match(run.out, /^40 articles, 15 events, 8 feeds$/m);
   assert.match(run.out, /^ 1\. Ferry Solveig Maren runs aground off Calder Bay$/m);
   assert.match(run.out, /^Not read: Old Town Gazette \(line 13: no element found\)$/m);
   assert.equal(place.ask('SELECT group_concat(DISTINCT kind) FROM feeds WHERE kind IS NOT NULL'),
                'RSS 2.0,Atom,RSS 1.0');
   assert.equal(place.number('SELECT count(*) FROM raw_articles'), 62);
   // Too old to be kept, and one that is in two feeds under one address.
-  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%january%'"), 0);
-  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%/interest-rate'"), 1);
-  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE url LIKE '%utm_%'"), 0);
-  assert.equal(place.number("SELECT count(*) FROM raw_articles WHERE summary LIKE '%<%'"), 0);
+  const count = (where) => place.number(`SELECT count(*) FROM raw_articles WHERE ${where}`);
+  assert.equal(count("url LIKE '%january%'"), 0);
+  assert.equal(count("url LIKE '%/interest-rate'"), 1);
+  assert.equal(count("url LIKE '%utm_%' OR summary LIKE '%<%'"), 0);
   assert.match(place.ask('SELECT title FROM raw_articles'), /Schoolgirl\u2019s photograph/);
 }));
 
@@ -41,7 +42,8 @@ test('SLOT_12_articles_about_one_event_are_in_one_cluster', () => within(async (
   for (const [position, pattern] of Object.entries(words)) {
     const texts = place.ask(`SELECT title || ' ' || summary FROM raw_articles WHERE id IN
       (SELECT raw_article_id FROM cluster_articles WHERE cluster_id =
-        (SELECT id FROM event_clusters ORDER BY article_count DESC LIMIT 1 OFFSET ${position - 1}))`);
+        (SELECT id FROM event_clusters ORDER BY article_count DESC LIMIT 1
+         OFFSET ${position - 1}))`);
     for (const text of texts.split('\n')) assert.match(text, new RegExp(pattern, 'i'));
   }
 }));
@@ -62,11 +64,10 @@ test('SLOT_9_start_end_duration_rows_and_errors_are_logged', () => within(async 
   for (const job of ['ingest', 'cluster', 'retain']) {
     const start = log.match(new RegExp(`^\\S+Z brief\\.${job} start +job=(\\S+)$`, 'm'));
     assert.ok(start, log);
-    const end = new RegExp(`^\\S+Z brief\\.${job} end +job=${start[1]} succeeded after \\d+\\.\\d{3} s,`
-                           + ' \\d+ rows: ', 'm');
-    assert.match(log, end);
+    assert.match(log, new RegExp(`^\\S+Z brief\\.${job} end +job=${start[1]} succeeded after `
+                                 + '\\d+\\.\\d{3} s, \\d+ rows: ', 'm'));
   }
-  assert.match(log, /brief\.ingest end .* 62 rows: 8 feeds read, 1 of them bad; 62 articles stored/);
+  assert.match(log, /brief\.ingest end .* 62 rows: 8 feeds read, 1 of them bad; 62 articles /);
   assert.match(log, /brief\.ingest warn .* feed "Old Town Gazette": line 13: no element found$/m);
 }));
 
@@ -76,7 +77,8 @@ test('SLOT_13_retention_purges_only_what_nothing_needs', () => within(async (pla
   // What was published stays with all of its articles; the rest goes.
   assert.equal(place.ask('SELECT group_concat(day) FROM published_briefs'),
                '2026-03-12,2026-03-13,2026-03-14');
-  assert.match(run.log, /deleted 11 of cluster_articles, 11 of event_clusters, 11 of raw_articles, 1 of feed_log/);
+  assert.match(run.log, /brief\.retain end .* 34 rows: deleted 11 of cluster_articles, /);
+  assert.match(run.log, / 11 of event_clusters, 11 of raw_articles, 1 of feed_log$/m);
   assert.equal(place.number('SELECT count(*) FROM raw_articles'), 51);
   assert.equal(place.number('SELECT count(*) FROM feeds'), 8);
   assert.equal(place.number(`SELECT count(*) FROM brief_items i
@@ -102,8 +104,8 @@ test('SLOT_13_published_briefs_are_immutable', () => within(async (place) => {
 
 // ----- kill -9
 
-const deaths = ['ingest.fetched', 'ingest.prepared', 'ingest.half', 'ingest.stored', 'rss_ingestion',
-                'cluster.read', 'cluster.prepared', 'cluster.half', 'cluster.stored',
+const deaths = ['ingest.fetched', 'ingest.prepared', 'ingest.half', 'ingest.stored',
+                'rss_ingestion', 'cluster.read', 'cluster.prepared', 'cluster.half', 'cluster.stored',
                 'event_clustering', 'retain.prepared', 'retain.half', 'retain.stored',
                 'retention_cleanup'];
 
