@@ -17,7 +17,6 @@ const char page_style[] =
     "header h1 { margin: 0; font-size: clamp(2rem, 7vw, 3.4rem); letter-spacing: -0.02em; }\n"
     "header h1 a { text-decoration: none; }\n"
     "header p { margin: 0.25rem 0 0; }\n"
-    ".day { font-size: 1.1rem; }\n"
     ".figures, .count, nav, time, .outlet, footer { color: var(--soft); font-size: 0.875rem; }\n"
     "nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; justify-content: center;\n"
     "  margin-top: 0.75rem; }\n"
@@ -29,7 +28,9 @@ const char page_style[] =
     ".count { color: var(--accent); font-weight: 600; }\n"
     "ul { margin: 0.75rem 0 0; padding: 0; list-style: none; }\n"
     "li { padding: 0.4rem 0; border-top: 1px solid var(--line); }\n"
+    "li a { display: block; }\n"
     "time { font-variant-numeric: tabular-nums; }\n"
+    ".day time { color: inherit; font-size: 1.1rem; }\n"
     ".outlet { font-weight: 600; margin: 0 0.35em; }\n"
     ".others h2 { font-size: 1.3rem; margin: 1.5rem 0 0; }\n"
     ".others ul { columns: 2 24rem; column-gap: 2rem; }\n"
@@ -37,5 +38,4 @@ const char page_style[] =
     ".empty { margin: 3rem 0; text-align: center; color: var(--soft); }\n"
     "footer { margin-top: 2rem; border-top: 3px double var(--line); }\n"
     ".bad { color: var(--accent); }\n"
-    "@media (max-width: 30rem) { article { padding: 0.9rem 1rem; }\n"
-    "  li a { display: block; } }\n";
+    "@media (max-width: 30rem) { article { padding: 0.9rem 1rem; } }\n";

@@ -105,9 +105,9 @@ test('SLOT_13_published_briefs_are_immutable', () => within(async (place) => {
 // ----- kill -9
 
 const deaths = ['ingest.fetched', 'ingest.prepared', 'ingest.half', 'ingest.stored',
-                'rss_ingestion', 'cluster.read', 'cluster.prepared', 'cluster.half', 'cluster.stored',
-                'event_clustering', 'retain.prepared', 'retain.half', 'retain.stored',
-                'retention_cleanup'];
+                'rss_ingestion', 'cluster.read', 'cluster.prepared', 'cluster.half',
+                'cluster.stored', 'event_clustering', 'retain.prepared', 'retain.half',
+                'retain.stored', 'retention_cleanup'];
 
 // The undisturbed tables, of the sample's day and of a day on which all of it is old.
 let expected;
