@@ -360,7 +360,7 @@ TEST(SLOT_10_mutated_feeds_are_read_or_refused)
         for (int round = 0; round < 300; round++) {
             // As large as needed and no larger, so that a sanitizer sees a byte too far.
             size_t size = original.n + 2048, length = original.n;
-            char *bytes = malloc(size);
+            char *bytes = calloc(1, size);
             EXPECT(bytes);
             memcpy(bytes, original.s, original.n);
             for (size_t n = roll(4) + 1; n > 0 && length > 1; n--)

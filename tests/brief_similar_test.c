@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "daily-brief/similar.h"
 
-static const struct similar_terms terms = { .threshold = 0.2, .window_s = 36 * 3600 };
+static const struct similar_terms terms = { .threshold = 0.2, .window_s = 129600 };
 
 static struct str token(const char *word)
 {

@@ -47,8 +47,8 @@ static bool settle(const struct moment *m, int64_t *at)
 {
     if (!exists(m))
         return false;
-    *at = days_since_1970(m->year, m->month, m->day) * DAY_SECONDS + m->hour * 3600
-        + (m->minute - m->offset_minutes) * 60 + m->second;
+    int64_t minutes = (int64_t)m->hour * 60 + m->minute - m->offset_minutes;
+    *at = days_since_1970(m->year, m->month, m->day) * DAY_SECONDS + minutes * 60 + m->second;
     return true;
 }
 
@@ -126,9 +126,10 @@ static bool rfc3339(const char *p, struct moment *m)
 
 static bool month_name(const char **p, int *month)
 {
-    static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    static const char names[][4] = { "jan", "feb", "mar", "apr", "may", "jun",
+                                     "jul", "aug", "sep", "oct", "nov", "dec" };
     for (int i = 0; i < 12; i++)
-        if (strncasecmp(*p, names + i * 3, 3) == 0) {
+        if (strncasecmp(*p, names[i], 3) == 0) {
             while (isalpha((unsigned char)**p))  // March is as good as Mar
                 (*p)++;
             *month = i + 1;

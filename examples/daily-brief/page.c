@@ -101,8 +101,9 @@ static void event_card(FILE *out, const json_t *event)
             number_of(event, "article_count"), number_of(event, "outlets"));
     escaped(out, text_of(event, "summary"));
     fputs("</p>\n<ul>\n", out);
-    json_array_foreach (json_object_get(event, "articles"), i, article)
+    json_array_foreach (json_object_get(event, "articles"), i, article) {
         article_line(out, article);
+    }
     fputs("</ul>\n</article>\n", out);
 }
 

@@ -61,11 +61,11 @@ static void wrap(FILE *out, size_t indent, const char *text)
     fputc('\n', out);
 }
 
-static void print_event(FILE *out, const struct style *s, int number, const json_t *event)
+static void print_event(FILE *out, const struct style *s, size_t number, const json_t *event)
 {
     size_t i;
     json_t *article;
-    fprintf(out, "\n%s%2d. %s%s\n", s->bold, number, text_of(event, "title"), s->plain);
+    fprintf(out, "\n%s%2zu. %s%s\n", s->bold, number, text_of(event, "title"), s->plain);
     wrap(out, 4, text_of(event, "summary"));
     json_array_foreach (json_object_get(event, "articles"), i, article) {
         const char *at = text_of(article, "published_at");
@@ -74,10 +74,9 @@ static void print_event(FILE *out, const struct style *s, int number, const json
     }
 }
 
-static int print_large(FILE *out, const struct style *s, const json_t *events)
+static size_t print_large(FILE *out, const struct style *s, const json_t *events)
 {
-    int number = 0;
-    size_t i;
+    size_t i, number = 0;
     json_t *event;
     json_array_foreach (events, i, event)
         if (number_of(event, "article_count") > 1)
@@ -85,18 +84,18 @@ static int print_large(FILE *out, const struct style *s, const json_t *events)
     return number;
 }
 
-static void print_others(FILE *out, const struct style *s, const json_t *events, int from)
+static void print_others(FILE *out, const struct style *s, const json_t *events, size_t from)
 {
-    int others = (int)json_array_size(events) - from;
+    size_t others = json_array_size(events) - from;
     if (others > 0)
         fprintf(out, "\n%sAlso in the news%s\n", s->bold, s->plain);
-    for (int i = 0; i < others && i < OTHERS_MAX; i++) {
-        const json_t *event = json_array_get(events, (size_t)(from + i));
+    for (size_t i = 0; i < others && i < OTHERS_MAX; i++) {
+        const json_t *event = json_array_get(events, from + i);
         const json_t *article = json_array_get(json_object_get(event, "articles"), 0);
         fprintf(out, "    %-25s %s\n", text_of(article, "outlet"), text_of(event, "title"));
     }
     if (others > OTHERS_MAX)
-        fprintf(out, "    and %d more\n", others - OTHERS_MAX);
+        fprintf(out, "    and %zu more\n", others - OTHERS_MAX);
 }
 
 static void print_bad_feeds(FILE *out, const json_t *feeds)
@@ -116,7 +115,7 @@ void print_edition(FILE *out, const json_t *edition)
     fprintf(out, "%s%d articles, %zu events, %zu feeds%s\n", style.dim,
             number_of(edition, "article_count"), json_array_size(events),
             json_array_size(json_object_get(edition, "feeds")), style.plain);
-    int large = print_large(out, &style, events);
+    size_t large = print_large(out, &style, events);
     print_others(out, &style, events, large);
     print_bad_feeds(out, json_object_get(edition, "feeds"));
 }

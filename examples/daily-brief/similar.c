@@ -197,7 +197,7 @@ bool similar_assign(struct story *stories, size_t count, const struct similar_te
 {
     struct comparison c = { .stories = stories, .count = count, .terms = terms };
     c.event_of = malloc((count + 1) * sizeof(*c.event_of));
-    c.events = malloc((count + 1) * sizeof(*c.events));
+    c.events = calloc(count + 1, sizeof(*c.events));
     bool good = c.event_of && c.events && weigh_all(stories, count);
     if (good) {
         memset(c.event_of, 0xFF, count * sizeof(*c.event_of));
