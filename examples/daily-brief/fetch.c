@@ -35,11 +35,15 @@ static bool append(struct fetch *fetch, const char *bytes, size_t count)
 {
     if (count > FETCH_BYTES_MAX - fetch->length)
         return false;
-    char *more = realloc(fetch->body, fetch->length + count + 1);
-    if (!more)
-        return false;
-    memcpy(more + fetch->length, bytes, count);
-    fetch->body = more;
+    if (fetch->length + count > fetch->room) {
+        size_t room = 2 * (fetch->length + count);
+        char *more = realloc(fetch->body, room);
+        if (!more)
+            return false;
+        fetch->body = more;
+        fetch->room = room;
+    }
+    memcpy(fetch->body + fetch->length, bytes, count);
     fetch->length += count;
     return true;
 }
@@ -49,7 +53,7 @@ static void finish(struct fetch *fetch, const struct fetch_how *how)
     how->done(how->context, fetch);
     free(fetch->body);
     fetch->body = NULL;
-    fetch->length = 0;
+    fetch->length = fetch->room = 0;
 }
 
 // ----- files

@@ -20,7 +20,7 @@ struct fetch {
     char etag[256], modified[128];    // in: of the last answer; out: of this one
     enum fetch_end end;
     char *body;                       // while `done` is called
-    size_t length;
+    size_t length, room;              // bytes of it, and how many there is memory for
     char address[1024];               // where it came from in the end, after redirections
     char error[256];
 };

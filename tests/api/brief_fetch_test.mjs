@@ -93,7 +93,7 @@ test('SLOT_10_bad_feeds_do_not_disturb_the_others', () => within({}, async (plac
   feeds.push(['missing', 'no-such-file.xml'], ['refused', 'http://127.0.0.1:1/'],
              ['moved', `${server.url}/moved`]);
   const list = place.list(feeds);
-  const run = await place.must({ feeds: list, words: ['--timeout', '1'] });
+  const run = await place.must({ feeds: list, words: ['--timeout', '3'] });
   for (const [name, [, why]] of Object.entries(cases))
     assert.match(error(place, name), why, name);
   assert.match(error(place, 'missing'), /No such file/);
@@ -105,10 +105,10 @@ test('SLOT_10_bad_feeds_do_not_disturb_the_others', () => within({}, async (plac
   for (const name of Object.keys(cases)) assert.match(run.log, new RegExp(`feed "${name}": `));
   // Bad again in the same way is no news; good again is.
   const rows = place.dump();
-  await place.must({ feeds: list, words: ['--timeout', '1'] });
+  await place.must({ feeds: list, words: ['--timeout', '3'] });
   assert.equal(place.dump(), rows);
   server.answers['/gone'] = send(rss({ title: 'Back', link: 'http://c.example/back' }));
-  await place.must({ feeds: list, words: ['--timeout', '1'] });
+  await place.must({ feeds: list, words: ['--timeout', '3'] });
   assert.equal(error(place, 'gone'), '');
   assert.equal(place.ask(`SELECT coalesce(error, 'mended') FROM feed_log
     WHERE feed_id = (SELECT id FROM feeds WHERE name = 'gone') ORDER BY id`),
