@@ -15,7 +15,7 @@ static const char first_version[] =
     "INSERT INTO job_types VALUES (1, 'work', 1);"
     "INSERT INTO queues VALUES (1, 'q:default', 1, NULL);"
     "INSERT INTO policies VALUES (1, 'default', 'default', 'q:default', 3, 3, 1, 1, 1, 1, 1, 1,"
-    "                             0, 0, 1, 1);"
+    "                             0, 0, 1, 1, 0);"
     "INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at,"
     "                  idempotency_key, project_id, actor_type, actor_id, request_id,"
     "                  correlation_id, payload)"

@@ -116,6 +116,23 @@ static const struct command commands[] = {
       OFFERS({ OPTION_ORG, "only the share of this org" },
              { OPTION_YES, "purge, and do not only count" },
              WHERE, JSON, HELP) },
+    { "schedule", "explain EXPR", 2, 2, "what a cron expression means, and when it is due",
+      .details =
+          "explain   a cron expression, or an interval such as 15m, in words and by its coming\n"
+          "          slots. Those that a change of the clock moves have a note. It needs neither\n"
+          "          server nor store\n"
+          "\n"
+          "An expression has five fields: minute, hour, day of month, month, day of week; with\n"
+          "six the second comes first. Put it in quotes: the shell has a use for * too. The\n"
+          "syntax is in docs/schedules.md.\n",
+      .example = "pawl schedule explain '*/7 9-17 * * 1-5' --timezone Europe/Berlin",
+      .act = command_schedule,
+      .verbs = "explain",
+      .offline = "explain",
+      OFFERS({ OPTION_TIMEZONE, "explain: whose clock, such as Europe/Berlin; else UTC" },
+             { OPTION_FROM, "explain: begin here: RFC 3339, or from now: +30d; else now" },
+             { OPTION_COUNT, "explain: how many slots, 1 to 10000; else 10" },
+             JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"

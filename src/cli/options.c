@@ -67,6 +67,11 @@ static const struct option_row rows[] = {
     [OPTION_CACERT]         = { "cacert", "FILE", ANY },
     [OPTION_MAN]            = { "man", NULL, ANY },
     [OPTION_MARKDOWN]       = { "markdown", NULL, ANY },
+    [OPTION_TIMEZONE]       = { "timezone", "ZONE", ANY },
+    [OPTION_FROM]           = { "from", "TIME", "a time such as 2026-08-22T10:00:00Z, or from "
+                                "now such as +5m (units: ms s m h d)", value_is_time, NULL },
+    [OPTION_COUNT]          = { "count", "N", "a whole number from 1 to 10000", value_is_limit,
+                                NULL },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
