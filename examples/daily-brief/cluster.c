@@ -207,7 +207,8 @@ static bool commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
     point("cluster.stored");
     if (!stored)
         return pawl_fail(run, PAWL_TRANSIENT, "%s", err.message);
-    diary_rows(&brief->diary, run, tally.links,
+    pawl_rows_processed(run, tally.links);
+    diary_note(&brief->diary, run,
                "%lld articles in clusters, %lld clusters new, %lld days published",
                (long long)tally.links, (long long)tally.clusters, (long long)tally.published);
     return true;

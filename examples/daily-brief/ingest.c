@@ -248,7 +248,8 @@ static bool commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
     point("ingest.stored");
     if (!stored)
         return pawl_fail(run, PAWL_TRANSIENT, "%s", err.message);
-    diary_rows(&brief->diary, run, tally.stored,
+    pawl_rows_processed(run, tally.stored);
+    diary_note(&brief->diary, run,
                "%lld feeds read, %lld of them bad; %lld articles stored, %lld twice in the feeds",
                (long long)tally.feeds, (long long)tally.bad, (long long)tally.stored,
                (long long)(tally.offered - tally.stored));

@@ -73,7 +73,8 @@ static bool commit(struct pawl_run *run, struct pawl_tx *tx, void *context)
                                  i ? ", " : "", (long long)rows, purgeable[i].table);
     }
     point("retain.stored");
-    diary_rows(&brief->diary, run, all, "deleted %s", counts);
+    pawl_rows_processed(run, all);
+    diary_note(&brief->diary, run, "deleted %s", counts);
     return true;
 }
 

@@ -79,8 +79,8 @@ static bool open_all(struct brief *brief, const struct arguments *arguments, str
     return pawl_open(&brief->pawl, &options, err) && tables_make(brief->pawl, err)
         && (!arguments->feeds || tables_set_feeds(brief->pawl, arguments->feeds, err))
         && ingest_register(brief, err) && cluster_register(brief, err)
-        && retain_register(brief, err) && schedules_define(brief, arguments->once, err)
-        && pawl_start(brief->pawl, err);
+        && retain_register(brief, err)
+        && (arguments->once || schedules_define(brief, err)) && pawl_start(brief->pawl, err);
 }
 
 static bool work(const struct arguments *arguments, const sigset_t *signals)
