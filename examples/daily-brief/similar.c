@@ -2,11 +2,21 @@
 // product with an article is the sum of the dot products, and its length follows from them.
 //
 //     |s + v|^2 = |s|^2 + 2 s.v + 1          cos(s, v) = s.v / |s|
+//
+// Those come from an index of which article has which term, so that an article costs only what it
+// has in common with others.
 #include "similar.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+// A term of a story.
+struct posting {
+    uint64_t term;
+    size_t story;
+    float weight;
+};
 
 struct event {
     int64_t cluster, seed;
@@ -18,6 +28,8 @@ struct event {
 struct comparison {
     struct story *stories;
     size_t count;
+    struct posting *index;  // in the order of their terms, then stories
+    size_t index_count;
     size_t *event_of;       // of each story; `none` while it has none
     struct event *events;
     size_t event_count;
@@ -26,94 +38,83 @@ struct comparison {
 
 static const size_t none = (size_t)-1;
 
-// ----- vectors
+// ----- the index
 
-static int by_id(const void *a, const void *b)
+static int by_term(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    const struct posting *x = a, *y = b;
+    if (x->term != y->term)
+        return x->term < y->term ? -1 : 1;
+    return x->story < y->story ? -1 : x->story > y->story;
 }
 
-// In how many stories a term is, from the sorted list of all terms of all of them.
-static size_t found_in(const uint64_t *all, size_t count, uint64_t id)
+static bool make_index(struct comparison *c)
 {
-    size_t edges[2];
-    for (int edge = 0; edge < 2; edge++) {
-        size_t low = 0, high = count;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (edge == 0 ? all[middle] < id : all[middle] <= id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        edges[edge] = low;
-    }
-    return edges[1] - edges[0];
-}
-
-// Often in this article and in few others is what counts. The vector's length becomes one.
-static void weigh(struct bag *bag, const uint64_t *all, size_t all_count, size_t stories)
-{
-    double square = 0;
-    for (size_t i = 0; i < bag->count; i++) {
-        double in = (double)found_in(all, all_count, bag->terms[i].id);
-        double weight = (1 + log(bag->terms[i].weight)) * log(1 + (double)stories / in);
-        bag->terms[i].weight = (float)weight;
-        square += weight * weight;
-    }
-    for (size_t i = 0; i < bag->count; i++)
-        bag->terms[i].weight = (float)(bag->terms[i].weight / sqrt(square));
-}
-
-static bool weigh_all(struct story *stories, size_t count)
-{
-    size_t total = 0, used = 0;
-    for (size_t i = 0; i < count; i++)
-        total += stories[i].bag.count;
-    uint64_t *all = malloc((total + 1) * sizeof(*all));
-    if (!all)
+    size_t total = 0;
+    for (size_t i = 0; i < c->count; i++)
+        total += c->stories[i].bag.count;
+    c->index = calloc(total + 1, sizeof(*c->index));
+    if (!c->index)
         return false;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < stories[i].bag.count; k++)
-            all[used++] = stories[i].bag.terms[k].id;
-    qsort(all, used, sizeof(*all), by_id);
-    for (size_t i = 0; i < count; i++)
-        weigh(&stories[i].bag, all, used, count);
-    free(all);
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->stories[i].bag.count; k++)
+            c->index[c->index_count++] = (struct posting){ c->stories[i].bag.terms[k].id, i, 0 };
+    qsort(c->index, c->index_count, sizeof(*c->index), by_term);
     return true;
 }
 
-static double dot(const struct bag *a, const struct bag *b)
+// The first posting of a term that is not before this story.
+static struct posting *find(const struct comparison *c, uint64_t term, size_t story)
 {
-    double sum = 0;
-    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
-        const struct term *x = &a->terms[i], *y = &b->terms[k];
-        if (x->id == y->id)
-            sum += (double)x->weight * y->weight;
-        i += x->id <= y->id;
-        k += y->id <= x->id;
+    struct posting wanted = { .term = term, .story = story };
+    size_t low = 0, high = c->index_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (by_term(&c->index[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return sum;
+    return &c->index[low];
+}
+
+// Often in this article and in few others is what counts. The vector's length becomes one.
+static void weigh(struct comparison *c, size_t story)
+{
+    struct bag *bag = &c->stories[story].bag;
+    double square = 0;
+    for (size_t i = 0; i < bag->count; i++) {
+        uint64_t term = bag->terms[i].id;
+        double in = (double)(find(c, term, none) - find(c, term, 0));
+        double weight = (1 + log(bag->terms[i].weight)) * log(1 + (double)c->count / in);
+        bag->terms[i].weight = (float)weight;
+        square += weight * weight;
+    }
+    for (size_t i = 0; i < bag->count; i++) {
+        bag->terms[i].weight = (float)(bag->terms[i].weight / sqrt(square));
+        find(c, bag->terms[i].id, story)->weight = bag->terms[i].weight;
+    }
 }
 
 // ----- events
 
-static bool in_time(const struct comparison *c, const struct event *event, int64_t at)
-{
-    return at >= event->first_at - c->terms->window_s && at <= event->last_at + c->terms->window_s;
-}
-
-// What the events of its time have in common with this story.
+// What every event has in common with this story.
 static void compare(struct comparison *c, const struct story *story)
 {
     for (size_t e = 0; e < c->event_count; e++)
         c->events[e].dot = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        size_t e = c->event_of[i];
-        if (e != none && in_time(c, &c->events[e], story->at))
-            c->events[e].dot += dot(&c->stories[i].bag, &story->bag);
+    const struct posting *end = c->index + c->index_count;
+    for (size_t i = 0; i < story->bag.count; i++) {
+        const struct term *term = &story->bag.terms[i];
+        for (struct posting *p = find(c, term->id, 0); p < end && p->term == term->id; p++)
+            if (c->event_of[p->story] != none)
+                c->events[c->event_of[p->story]].dot += (double)term->weight * p->weight;
     }
+}
+
+static bool in_time(const struct comparison *c, const struct event *event, int64_t at)
+{
+    return at >= event->first_at - c->terms->window_s && at <= event->last_at + c->terms->window_s;
 }
 
 static size_t most_similar(const struct comparison *c, int64_t at)
@@ -166,13 +167,10 @@ static void place_decided(struct comparison *c)
         const struct story *story = &c->stories[i];
         if (story->cluster == 0)
             continue;
+        compare(c, story);
         size_t e = event_with(c, story->cluster);
         if (e == none)
             e = new_event(c, story->cluster, story);
-        c->events[e].dot = 0;
-        for (size_t k = 0; k < i; k++)
-            if (c->event_of[k] == e)
-                c->events[e].dot += dot(&c->stories[k].bag, &story->bag);
         join(c, i, e);
     }
 }
@@ -198,12 +196,15 @@ bool similar_assign(struct story *stories, size_t count, const struct similar_te
     struct comparison c = { .stories = stories, .count = count, .terms = terms };
     c.event_of = malloc((count + 1) * sizeof(*c.event_of));
     c.events = calloc(count + 1, sizeof(*c.events));
-    bool good = c.event_of && c.events && weigh_all(stories, count);
+    bool good = c.event_of && c.events && make_index(&c);
     if (good) {
         memset(c.event_of, 0xFF, count * sizeof(*c.event_of));
+        for (size_t i = 0; i < count; i++)
+            weigh(&c, i);
         place_decided(&c);
         decide_rest(&c);
     }
+    free(c.index);
     free(c.event_of);
     free(c.events);
     return good;

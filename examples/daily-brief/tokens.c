@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define countof(array) (sizeof(array) / sizeof((array)[0]))
@@ -92,8 +93,9 @@ static bool next_word(const char **text, char word[WORD_BYTES])
 
 // ----- words
 
+// In the order of strcmp, for bsearch.
 static const char *const stops[] = {
-    "a", "about", "after", "again", "all", "also", "among", "amid", "an", "and", "another", "any",
+    "a", "about", "after", "again", "all", "also", "amid", "among", "an", "and", "another", "any",
     "are", "as", "at", "back", "be", "because", "been", "before", "being", "between", "both", "but",
     "by", "can", "could", "day", "did", "do", "does", "down", "during", "each", "even", "expected",
     "few", "first", "five", "for", "four", "from", "get", "had", "has", "have", "he", "her", "here",
@@ -108,12 +110,14 @@ static const char *const stops[] = {
     "with", "would", "year", "years", "yesterday", "you", "your",
 };
 
+static int by_text(const void *word, const void *row)
+{
+    return strcmp(word, *(const char *const *)row);
+}
+
 static bool is_stop(const char *word)
 {
-    for (size_t i = 0; i < countof(stops); i++)
-        if (strcmp(stops[i], word) == 0)
-            return true;
-    return false;
+    return bsearch(word, stops, countof(stops), sizeof(stops[0]), by_text) != NULL;
 }
 
 // Endings, the longest first, with what takes their place; what is left must have some length.
