@@ -14,6 +14,10 @@ SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations' 
 -- name: migration_newest
 SELECT coalesce(max(version), 0) FROM schema_migrations;
 
+-- name: migrations_applied
+-- scans: one row for each version
+SELECT version, name FROM schema_migrations ORDER BY version;
+
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
@@ -883,7 +887,10 @@ UPDATE schedules SET next_at = $2 WHERE id = $1;
 -- The schedule of a name; $1 is 0 for every org, which may have one each.
 -- name: schedule_ids
 -- scans: the short list of schedules, and only for a caller of every org
-SELECT id FROM schedules WHERE (org = $1 OR $1 = 0) AND name = $2 ORDER BY id LIMIT 2;
+SELECT id FROM schedules WHERE org = $1 AND name = $2
+UNION ALL
+SELECT id FROM schedules WHERE $1 = 0 AND name = $2
+ORDER BY 1 LIMIT 2;
 
 -- name: schedule_load
 SELECT s.id, s.org, o.org_id, o.disabled_at, s.name, s.source, s.job_type, s.payload, s.cron,
@@ -901,9 +908,10 @@ SELECT s.id, s.org, o.org_id, o.disabled_at, s.name, s.source, s.job_type, s.pay
 -- $1 is 0 for every org.
 -- name: schedules_of_org
 -- scans: the short list of schedules, and only for a caller of every org
-SELECT id, name FROM schedules
- WHERE (org = $1 OR $1 = 0) AND name > $2 AND removed_at IS NULL
- ORDER BY name, id LIMIT $3;
+SELECT id, name FROM schedules WHERE org = $1 AND name > $2 AND removed_at IS NULL
+UNION ALL
+SELECT id, name FROM schedules WHERE $1 = 0 AND name > $2 AND removed_at IS NULL
+ORDER BY 2, 1 LIMIT $3;
 
 -- name: schedules_of_source
 -- scans: the short list of schedules, when a configuration is loaded

@@ -59,7 +59,10 @@ enum option {
     OPTION_MARKDOWN,
     OPTION_TIMEZONE,
     OPTION_FROM,
+    OPTION_TO,
     OPTION_COUNT,
+    OPTION_SLOT,
+    OPTION_DRY_RUN,
     OPTIONS
 };
 
@@ -149,6 +152,7 @@ CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);

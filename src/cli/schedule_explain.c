@@ -8,16 +8,9 @@
 #include "cli/value.h"
 #include "engine/zone_load.h"
 #include "model/json_field.h"
-#include "model/timetable.h"
+#include "server/schedule_json.h"
 
 enum { SLOTS_SHOWN = 10 };
-
-// In JSON, and for people.
-static const struct { const char *word, *note; } changes[] = {
-    [SLOT_REGULAR] = { "", "" },
-    [SLOT_AFTER_GAP] = { "after_gap", "its time does not come: the clock is set forward" },
-    [SLOT_FIRST_OF_TWO] = { "first_of_two", "its time comes twice: the first" },
-};
 
 // `every 15m` and `15m` are intervals, everything else is cron.
 static bool read_expression(struct str text, struct timetable *timetable, struct pawl_error *err)
@@ -30,17 +23,6 @@ static bool read_expression(struct str text, struct timetable *timetable, struct
     if (duration_parse(text, &ignored))
         return timetable_every(text, timetable, err);
     return cron_parse(text, &timetable->cron, err);
-}
-
-static json_t *slot_json(struct arena *arena, const struct timetable *timetable, pawl_time slot)
-{
-    const char *change = changes[timetable_shift(timetable, slot)].word;
-    const struct json_field fields[] = {
-        { "scheduled_for", json_time_or_null(arena, slot) },
-        { "local_time", json_text_or_null(zone_time_text(arena, timetable->zone, slot)) },
-        { "clock_change", json_text_or_null(str_of(change)) },
-    };
-    return json_object_of(fields, countof(fields));
 }
 
 static bool print_slots_json(struct cli *cli, const struct timetable *timetable,
@@ -75,7 +57,7 @@ static void print_slots(struct cli *cli, const struct timetable *timetable,
         table_add(&table, time_text(&cli->arena, slots[i]));
         table_add(&table, zone_time_text(&cli->arena, timetable->zone, slots[i]));
         table_add(&table, weekday_text(timetable->zone, slots[i]));
-        table_add(&table, str_of(changes[timetable_shift(timetable, slots[i])].note));
+        table_add(&table, slot_note(clock_change_name(timetable_shift(timetable, slots[i]))));
     }
     printf("%.*s\n\n", STR(timetable_words(&cli->arena, timetable)));
     table_print_list(&table, "none will come");

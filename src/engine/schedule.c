@@ -268,7 +268,9 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
         || (id && !schedule_load_row(tx, id, &v, err)) || !of_this_source(&v, source, err))
         return false;
     if (id && !caller_sees(tx->caller, v.schedule.project_id))
-        return fail(err, PAWL_NOT_FOUND, "there is no schedule %.*s", STR(s.name));
+        return fail(err, PAWL_CONFLICT, "another project of the org has a schedule %.*s: give this "
+                                        "one another name",
+                    STR(s.name));
     bool there = id && !v.removed_at;
     *what = !there ? SCHEDULE_MADE : SCHEDULE_CHANGED;
     if (there && schedule_eq(&v.schedule, &s)) {

@@ -30,28 +30,43 @@ static bool names_after(struct tx *tx, struct str after, size_t limit, struct li
     return rows_ok(&rows, err);
 }
 
-bool schedules_list(struct tx *tx, struct str after, size_t limit, struct schedule_list *list,
-                    struct pawl_error *err)
+// Adds what the caller may see of these. A limited one goes past others' without hearing of them.
+static bool add_seen(struct tx *tx, const struct list *names, struct list *views,
+                     struct pawl_error *err)
 {
-    struct list names = list_of(tx->arena, sizeof(struct named));
-    struct list views = list_of(tx->arena, sizeof(struct schedule_view));
-    *list = (struct schedule_list){0};
-    if (!names_after(tx, after, limit, &names, err))
-        return false;
-    const struct named *all = names.items;
-    for (size_t i = 0; i < names.count; i++) {
+    const struct named *all = names->items;
+    for (size_t i = 0; i < names->count; i++) {
         struct schedule_view v, *kept;
         if (!schedule_load_row(tx, all[i].id, &v, err))
             return false;
         if (tx->caller && !caller_sees(tx->caller, v.schedule.project_id))
             continue;
-        if (!(kept = list_add(&views)))
+        if (!(kept = list_add(views)))
             return fail(err, PAWL_NO_MEMORY, "no memory to list schedules");
         *kept = v;
     }
+    return true;
+}
+
+bool schedules_list(struct tx *tx, struct str after, size_t limit, struct schedule_list *list,
+                    struct pawl_error *err)
+{
+    struct list views = list_of(tx->arena, sizeof(struct schedule_view));
+    bool more = limit > 0;
+    *list = (struct schedule_list){0};
+    while (more && views.count < limit) {
+        struct list names = list_of(tx->arena, sizeof(struct named));
+        size_t wanted = limit - views.count;
+        if (!names_after(tx, after, wanted, &names, err) || !add_seen(tx, &names, &views, err))
+            return false;
+        more = names.count == wanted;
+        if (more)
+            after = ((struct named *)names.items)[wanted - 1].name;
+    }
     list->schedules = views.items;
     list->count = views.count;
-    list->next = names.count == limit && limit ? all[names.count - 1].name : S("");
+    // The last one that is seen: the one after it may be another's.
+    list->next = more ? list->schedules[list->count - 1].schedule.name : S("");
     return true;
 }
 

@@ -92,7 +92,7 @@ static void check_time(const struct checking *c, const struct schedule *s)
         add(c, "cron", "say either cron or every");
     if (s->cron.n && !cron_parse(s->cron, &cron, &why))
         add(c, "cron", "%s", why.message);
-    if (s->every_us && s->timezone.n)
+    if (s->every_us && s->timezone.n && !str_eq(s->timezone, S("UTC")))
         add(c, "timezone", "is for cron: `every` counts in UTC");
 }
 
