@@ -60,9 +60,16 @@ export class Place {
   number(sql) { return Number(this.ask(sql)); }
 
   // Every row of every table of the brief.
-  dump() {
-    return tables.map((table) => `${table}\n${this.ask(`SELECT * FROM ${table} ORDER BY 1, 2`)}`)
+  dump(some = tables) {
+    return some.map((table) => `${table}\n${this.ask(`SELECT * FROM ${table} ORDER BY 1, 2`)}`)
       .join('\n');
+  }
+
+  // Enqueues a job, waits for its end: 0 when it succeeded.
+  enqueue(type) {
+    const child = spawn(process.env.PAWL, ['enqueue', type, '{}', '--wait', '--store', this.store],
+                        { stdio: 'ignore' });
+    return new Promise((resolve) => { child.on('close', resolve); });
   }
 
   verify() {

@@ -1,7 +1,7 @@
 // The Daily Brief's three jobs: run twice, and killed in the middle. The worker is a real process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Place, sampleTime } from './brief.mjs';
+import { Place, sampleFeeds, sampleTime } from './brief.mjs';
 
 const april = '2026-04-20T18:00:00Z';  // everything in the sample is older than 30 days
 
@@ -101,6 +101,39 @@ test('SLOT_13_published_briefs_are_immutable', () => within(async (place) => {
   assert.throws(() => place.ask('PRAGMA foreign_keys = ON; DELETE FROM cluster_articles;'
     + ' DELETE FROM event_clusters WHERE id IN (SELECT cluster_id FROM brief_items)'),
                 /FOREIGN KEY constraint failed/);
+}));
+
+// ----- two runs that prepared the same
+
+async function together(place, point, job) {
+  const words = ['--feeds', sampleFeeds, '--keep-days', '3650'];  // by the clock: it is old news
+  const worker = place.start('brief-worker-mortal', words, { BRIEF_MEETS_AT: point });
+  try {
+    const ends = await Promise.all([1, 2].map(() => place.enqueue(job)));
+    assert.deepEqual(ends, [0, 0], worker.log);
+  } finally {
+    worker.child.kill('SIGTERM');
+    await worker.ended;
+  }
+  return worker.log;
+}
+
+test('SLOT_10_two_ingestions_at_once_store_an_article_once', () => within(async (place) => {
+  const log = await together(place, 'ingest.prepared', 'brief.ingest');
+  assert.equal(place.number('SELECT count(*) FROM raw_articles'), 64);
+  assert.match(log, / 64 articles stored, 1 twice/);
+  assert.match(log, / 0 articles stored, 65 twice/);
+}));
+
+test('SLOT_12_two_clusterings_at_once_count_a_link_once', () => within(async (place) => {
+  await place.once({ diesAt: 'rss_ingestion' });  // articles, and no clusters yet
+  assert.equal(place.number('SELECT count(*) FROM cluster_articles'), 0);
+  const log = await together(place, 'cluster.prepared', 'brief.cluster');
+  assert.match(log, / 62 articles in clusters, 24 clusters new/);
+  assert.match(log, / 0 articles in clusters, 0 clusters new/);
+  const { march } = await undisturbed();
+  for (const table of ['event_clusters', 'cluster_articles'])
+    assert.ok(march.includes(place.dump([table])));
 }));
 
 // ----- kill -9
