@@ -557,8 +557,39 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: outcome_result
 SELECT result FROM outcomes WHERE job = $1;
 
+-- ===== dead letters
+
 -- name: dead_letter_close
 UPDATE outcomes SET dead_letter = $2 WHERE job = $1 AND dead_letter = 'open';
+
+-- The open letters of an org, newest first, with what a filter and a fingerprint need and without
+-- their payloads. The joins are LEFT to keep SQLite from beginning elsewhere.
+-- name: letter_page
+SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type, e.error_class,
+       coalesce(e.error_message, x.error)
+  FROM outcomes x
+  LEFT JOIN jobs j ON j.id = x.job
+  LEFT JOIN job_types t ON t.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE x.org = $1 AND x.dead_letter = 'open' AND x.job < $2
+ ORDER BY x.job DESC LIMIT $3;
+
+-- The same of one letter, closed or not.
+-- name: letter_row
+SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type, e.error_class,
+       coalesce(e.error_message, x.error)
+  FROM outcomes x
+  LEFT JOIN jobs j ON j.id = x.job
+  LEFT JOIN job_types t ON t.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE x.job = $1 AND x.dead_letter IS NOT NULL;
+
+-- The job that was made of it, which closed it: the first one.
+-- name: letter_successor
+SELECT id FROM jobs WHERE parent = $1 AND origin IN ('retry', 'replay', 'fix')
+ ORDER BY id LIMIT 1;
 
 -- ===== steps
 

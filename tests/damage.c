@@ -13,7 +13,7 @@ const char no_guards[] =
     "DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER jobs_no_update;"
     "DROP TRIGGER executions_final; DROP TRIGGER outcomes_final; DROP INDEX executions_job;"
     "DROP INDEX executions_live; DROP INDEX executions_serial; DROP INDEX ready_serial;"
-    "DROP TRIGGER job_runs_final;"
+    "DROP TRIGGER job_runs_final; DROP TRIGGER outcomes_letter;"
     "CREATE TEMP VIEW job AS SELECT t.name, j.* FROM jobs j JOIN job_types t ON t.id = j.type;";
 
 // clang-format off

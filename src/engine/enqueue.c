@@ -6,6 +6,7 @@
 
 #include "engine/event.h"
 #include "engine/job.h"
+#include "engine/letter.h"
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "store/key_index.h"
@@ -252,36 +253,34 @@ static bool free_key(struct tx *tx, const struct contract *old, struct contract 
     return fail(err, PAWL_CONFLICT, "key %.*s has been retried %d times", STR(stem), RETRIES_MAX);
 }
 
-static bool close_letter(struct tx *tx, const struct job *old, const struct job *new,
-                         struct pawl_error *err)
+bool job_remake(struct tx *tx, const struct job *old, const struct remake *how, struct job *job,
+                struct pawl_error *err)
 {
-    if (!str_eq(old->dead_letter, S("open")))
-        return true;
-    struct str detail = str_format(tx->arena, "{\"as\":\"replayed\",\"job_id\":\"%.*s\"}",
-                                   STR(id_text(tx->arena, new->id)));
-    return sql_run(tx, Q_DEAD_LETTER_CLOSE, err, INT(old->id.high), TEXT(S("replayed")))
-        && event_append(tx, job_subject(old), EVENT_JOB_LETTER_CLOSED, detail, err);
-}
-
-bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
-{
-    struct job old;
     struct key_slot slot;
-    if (!job_load(tx, id, &old, err))
-        return false;
-    if (!job_state_final(old.state))
-        return fail(err, PAWL_CONFLICT, "job %.*s is %s: only a finished job can be retried",
-                    STR(id_text(tx->arena, id)), job_state_name(old.state));
-    struct contract contract = old.contract;
-    contract.parent = old.id;
-    contract.origin = S("retry");
+    struct contract contract = old->contract;
+    contract.parent = old->id;
+    contract.origin = how->origin;
     contract.scheduled_for = 0;
     contract.hold = false;
+    if (how->payload.n)
+        contract.payload = how->payload;
     if (tx->caller) {
         contract.actor_type = tx->caller->actor_type;
         contract.actor_id = tx->caller->actor_id;
         contract.request_id = tx->caller->request_id;
     }
-    return free_key(tx, &old.contract, &contract, &slot, err)
-        && create(tx, &contract, &slot, job, err) && close_letter(tx, &old, job, err);
+    return free_key(tx, &old->contract, &contract, &slot, err)
+        && create(tx, &contract, &slot, job, err);
+}
+
+bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    struct job old;
+    if (!job_load(tx, id, &old, err))
+        return false;
+    if (!job_state_final(old.state))
+        return fail(err, PAWL_CONFLICT, "job %.*s is %s: only a finished job can be retried",
+                    STR(id_text(tx->arena, id)), job_state_name(old.state));
+    return job_remake(tx, &old, &(struct remake){ .origin = S("retry") }, job, err)
+        && (!letter_open(&old) || letter_close_by(tx, &old, LETTER_REPLAYED, job, err));
 }

@@ -60,6 +60,14 @@ CHECKED bool job_change(struct tx *tx, struct id id, const struct job_change *ch
 // Makes a new job from a finished one: same contract, key `<key>#<n>`, linked to its parent.
 CHECKED bool job_retry(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
 
+// The same for any way to make one, and without a look at the old job's state or dead letter.
+struct remake {
+    struct str origin;   // see struct contract
+    struct str payload;  // instead of its own; empty: the same. Checked by the caller
+};
+CHECKED bool job_remake(struct tx *tx, const struct job *old, const struct remake *how,
+                        struct job *job, struct pawl_error *err);
+
 // Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
 CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,
                              struct str message, struct pawl_error *err);

@@ -575,6 +575,23 @@ bool contract_check(const struct contract *contract, pawl_time now, const char *
     return fine;
 }
 
+bool contract_put_payload(struct contract *contract, const json_t *payload,
+                          const struct contract_rules *rules, struct problems *problems)
+{
+    struct reader r = {
+        .contract = contract,
+        .prefix = "",
+        .problems = problems,
+        .rules = rules,
+        .into = contract,
+        .type = rules->type ? rules->type(rules->self, contract->job_type) : NULL,
+    };
+    const struct field *field = fields;
+    while (field->read != read_payload)
+        field++;
+    return field->read(&r, field, payload) && field->check(&r, field);
+}
+
 const struct policy *policy_builtin_or_default(void *self, struct str name, struct str job_type)
 {
     (void)self, (void)job_type;  // a bare store knows nothing of job types

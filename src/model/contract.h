@@ -116,5 +116,10 @@ bool contract_field_at(size_t index, struct contract_field *field);
 bool contract_check(const struct contract *contract, pawl_time now, const char *prefix,
                     struct problems *problems);
 
+// Puts another payload into a contract that was stored before, by the rules for a new one: its
+// size, its depth, and secrets as the type has it.
+bool contract_put_payload(struct contract *contract, const json_t *payload,
+                          const struct contract_rules *rules, struct problems *problems);
+
 // Same key means same type, project, payload, serial key and time: the stable hash of these.
 struct str contract_hash(struct arena *arena, const struct contract *contract);

@@ -147,14 +147,19 @@ const char *schema_summary(const char *name, const char *field)
     return NULL;
 }
 
-static json_t *object_schema(struct sheet *sheet, const struct schema *schema)
+static void add_all_fields(struct sheet *sheet, json_t *object, const struct schema *schema)
 {
-    json_t *object = schema_object(sheet);
     const struct schema *base = schema->extends ? find(schema->extends) : NULL;
     assert(base || !schema->extends);
     if (base)
-        add_fields(sheet, object, base);
+        add_all_fields(sheet, object, base);
     add_fields(sheet, object, schema);
+}
+
+static json_t *object_schema(struct sheet *sheet, const struct schema *schema)
+{
+    json_t *object = schema_object(sheet);
+    add_all_fields(sheet, object, schema);
     return object;
 }
 

@@ -89,6 +89,54 @@ static const struct schema_field bulk_fields[] = {
     { "more", SCHEMA_FLAG, 0, NULL, NULL, "there may be others: ask again" },
 };
 
+static const struct schema_field letter_fields[] = {
+    { "fingerprint", SCHEMA_TEXT, 0, NULL, NULL, "the same for the same error of the same type" },
+    { "error_kind", SCHEMA_TEXT, 0, NULL, NULL, "class of its last error; else its failure_type" },
+    { "error_pattern", SCHEMA_TEXT, NULLABLE, NULL, NULL,
+      "its message without numbers, ids and quoted parts" },
+};
+
+static const struct schema_field letter_record_fields[] = {
+    { "runbook", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what to do, by the configuration" },
+    { "executions", SCHEMA_OBJECT, LIST, NULL, "Execution", "every attempt, oldest first" },
+    { "closed_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "null: it is open" },
+    { "closed_by", SCHEMA_TEXT, NULLABLE, NULL, NULL, "who replayed, fixed or discarded it" },
+    { "closed_reason", SCHEMA_TEXT, NULLABLE, NULL, NULL, "why it was discarded" },
+    { "replaced_by", SCHEMA_ID, NULLABLE, NULL, NULL, "the job that was made of it" },
+    { "changes", SCHEMA_OBJECT, NULLABLE | LIST, NULL, "Change",
+      "what differs in that job's payload; null for a role that may not see payloads" },
+};
+
+static const struct schema_field change_fields[] = {
+    { "path", SCHEMA_TEXT, 0, NULL, NULL, "where in the payload: a JSON pointer" },
+    { "before", SCHEMA_VALUE, NULLABLE, NULL, NULL, "null: it was not there" },
+    { "after", SCHEMA_VALUE, NULLABLE, NULL, NULL, "null: it is gone" },
+};
+
+static const struct schema_field fix_preview_fields[] = {
+    { "dry_run", SCHEMA_FLAG, 0, NULL, NULL, "true: nothing was changed" },
+    { "changes", SCHEMA_OBJECT, NULLABLE | LIST, NULL, "Change",
+      "what would differ; null for a role that may not see payloads" },
+};
+
+static const struct schema_field letter_group_fields[] = {
+    { "fingerprint", SCHEMA_TEXT, 0, NULL, NULL, "what they have in common" },
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "of all of them" },
+    { "error_kind", SCHEMA_TEXT, 0, NULL, NULL, "class of their last error; else failure_type" },
+    { "error_pattern", SCHEMA_TEXT, NULLABLE, NULL, NULL,
+      "their message without numbers, ids and quoted parts" },
+    { "count", SCHEMA_NUMBER, 0, NULL, NULL, "how many" },
+    { "oldest_at", SCHEMA_TIME, 0, NULL, NULL, "when the first of them ended" },
+    { "newest_at", SCHEMA_TIME, 0, NULL, NULL, "when the last of them ended" },
+    { "newest_job_id", SCHEMA_ID, 0, NULL, NULL, "the last of them, to look at" },
+};
+
+static const struct schema_field letter_groups_fields[] = {
+    { "items", SCHEMA_OBJECT, LIST, NULL, "LetterGroup", "the largest first" },
+    { "letters", SCHEMA_NUMBER, 0, NULL, NULL, "how many letters were counted" },
+    { "more", SCHEMA_FLAG, 0, NULL, NULL, "there are older letters, or more groups" },
+};
+
 static const struct schema_field execution_fields[] = {
     { "exec_id", SCHEMA_ID, 0, NULL, NULL, "its name" },
     { "job_id", SCHEMA_ID, 0, NULL, NULL, "of this job" },
@@ -353,6 +401,17 @@ static const struct schema schemas[] = {
     { "Refused", NULL, FIELDS_OF(refused_fields) },
     { "Refusal", NULL, FIELDS_OF(refusal_fields) },
     { "Bulk", "Which jobs were changed, or would be.", FIELDS_OF(bulk_fields) },
+    { "Letter", "A dead letter: a job that ended badly, and what its error is like.", "Job",
+      FIELDS_OF(letter_fields) },
+    { "LetterPage", .page_of = "Letter" },
+    { "LetterRecord", "A dead letter with all that is known about it.", "Letter",
+      FIELDS_OF(letter_record_fields) },
+    { "Change", "What differs between two payloads.", FIELDS_OF(change_fields) },
+    { "Fixed", "The new job, or in a dry run what would change.",
+      .either = { "Job", "FixPreview" } },
+    { "FixPreview", NULL, FIELDS_OF(fix_preview_fields) },
+    { "LetterGroup", "Dead letters with the same error.", FIELDS_OF(letter_group_fields) },
+    { "LetterGroups", NULL, FIELDS_OF(letter_groups_fields) },
     { "Execution", "One attempt at a job.", FIELDS_OF(execution_fields) },
     { "ExecutionPage", .page_of = "Execution" },
     { "Error", NULL, FIELDS_OF(error_fields) },
