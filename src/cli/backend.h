@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "engine/api_key.h"
 #include "engine/job.h"
+#include "engine/letter.h"
 #include "engine/queue.h"
 #include "server/schedule_json.h"
 
@@ -33,6 +34,14 @@ struct purging {
     int64_t jobs;        // ended by this piece
     bool done;
     struct purge purge;  // where the store is with it
+};
+
+// What closes a dead letter.
+struct letter_act {
+    enum letter_end end;
+    struct str reason;      // of a discard
+    const json_t *payload;  // of a fix
+    bool dry_run;           // of a fix: only say what it changes
 };
 
 enum schedule_act { SCHEDULE_SHOW, SCHEDULE_PAUSE, SCHEDULE_RESUME, SCHEDULE_ACTS };
@@ -63,6 +72,16 @@ struct backend {
     bool (*queue_purge)(struct cli *cli, struct str queue, struct purging *purging,
                         struct pawl_error *err);
 
+    bool (*letters)(struct cli *cli, const struct letter_filter *filter, struct page *page,
+                    struct pawl_error *err);
+    bool (*letter_groups)(struct cli *cli, const struct letter_filter *filter, json_t **groups,
+                          struct pawl_error *err);
+    bool (*letter)(struct cli *cli, struct id id, json_t **letter, struct pawl_error *err);
+    bool (*letter_close)(struct cli *cli, struct id id, const struct letter_act *act,
+                         json_t **answer, struct pawl_error *err);
+    bool (*letters_close)(struct cli *cli, struct letter_sweep *sweep, json_t **answer,
+                          struct pawl_error *err);
+
     bool (*schedules)(struct cli *cli, struct page *page, struct pawl_error *err);
     bool (*schedule)(struct cli *cli, struct str name, enum schedule_act act, json_t **schedule,
                      struct pawl_error *err);
@@ -91,6 +110,11 @@ struct backend {
         .queues = list_queues,                                                                     \
         .queue_pause = pause_queue,                                                                \
         .queue_purge = purge_queue,                                                                \
+        .letters = list_letters,                                                                   \
+        .letter_groups = group_letters,                                                            \
+        .letter = record_of_letter,                                                                \
+        .letter_close = close_letter,                                                              \
+        .letters_close = close_letters,                                                            \
         .schedules = list_schedules,                                                               \
         .schedule = act_on_schedule,                                                               \
         .schedule_rows = list_schedule_rows,                                                       \

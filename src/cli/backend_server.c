@@ -207,6 +207,95 @@ static bool purge_queue(struct cli *cli, struct str queue, struct purging *purgi
                 client_url(cli->client), STR(queue));
 }
 
+// ----- dead letters
+
+static struct str filtered(struct cli *cli, const char *path, const struct letter_filter *filter)
+{
+    struct arena *arena = &cli->arena;
+    const struct { const char *name; struct str value; } fields[] = {
+        { "job_type", filter->job_type },
+        { "fingerprint", filter->fingerprint },
+        { "queue", filter->queue },
+    };
+    struct str whole = str_format(arena, "%s?", path);
+    for (size_t i = 0; i < countof(fields); i++)
+        if (fields[i].value.n)
+            whole = str_format(arena, "%.*s%s=%.*s&", STR(whole), fields[i].name,
+                               STR(url_encoded(arena, fields[i].value)));
+    return whole;
+}
+
+static bool list_letters(struct cli *cli, const struct letter_filter *filter, struct page *page,
+                         struct pawl_error *err)
+{
+    return list_page(cli, filtered(cli, "/v1/deadletter", filter), page, err);
+}
+
+static bool group_letters(struct cli *cli, const struct letter_filter *filter, json_t **groups,
+                          struct pawl_error *err)
+{
+    struct request request = { .method = "GET",
+                               .path = filtered(cli, "/v1/deadletter/groups", filter) };
+    return ask(cli, &request, groups, err);
+}
+
+static struct str letter_path(struct cli *cli, struct id id, const char *rest)
+{
+    return str_format(&cli->arena, "/v1/deadletter/%.*s%s", STR(id_text(&cli->arena, id)), rest);
+}
+
+static bool record_of_letter(struct cli *cli, struct id id, json_t **letter,
+                             struct pawl_error *err)
+{
+    struct request request = { .method = "GET", .path = letter_path(cli, id, "") };
+    return ask(cli, &request, letter, err);
+}
+
+static bool close_letter(struct cli *cli, struct id id, const struct letter_act *act,
+                         json_t **answer, struct pawl_error *err)
+{
+    static const char *const words[] = {
+        [LETTER_REPLAYED] = "/replay",
+        [LETTER_FIXED] = "/fix",
+        [LETTER_DISCARDED] = "/discard",
+    };
+    _Static_assert(countof(words) == LETTER_ENDS, "one word per end");
+    SCOPED(json) json_t *body = json_object();
+    if (act->end == LETTER_DISCARDED)
+        json_object_set_new(body, "reason", json_stringn(act->reason.s, act->reason.n));
+    if (act->end == LETTER_FIXED) {
+        json_object_set_new(body, "payload", json_deep_copy(act->payload));
+        json_object_set_new(body, "dry_run", json_boolean(act->dry_run));
+    }
+    struct request request = { .method = "POST", .path = letter_path(cli, id, words[act->end]),
+                               .body = body };
+    return ask(cli, &request, answer, err);
+}
+
+static bool close_letters(struct cli *cli, struct letter_sweep *sweep, json_t **answer,
+                          struct pawl_error *err)
+{
+    const struct letter_filter *filter = &sweep->filter;
+    const struct { const char *name; struct str value; } fields[] = {
+        { "job_type", filter->job_type },
+        { "fingerprint", filter->fingerprint },
+        { "queue", filter->queue },
+        { "reason", sweep->reason },
+    };
+    SCOPED(json) json_t *body = json_pack("{s:b,s:I}", "dry_run", sweep->dry_run, "limit",
+                                          (json_int_t)filter->limit);
+    for (size_t i = 0; i < countof(fields); i++)
+        if (fields[i].value.n)
+            json_object_set_new(body, fields[i].name,
+                                json_stringn(fields[i].value.s, fields[i].value.n));
+    struct request request = {
+        .method = "POST",
+        .path = sweep->discard ? S("/v1/deadletter/discard") : S("/v1/deadletter/replay"),
+        .body = body,
+    };
+    return ask(cli, &request, answer, err);
+}
+
 // ----- schedules
 
 static struct str schedule_path(struct cli *cli, struct str name, const char *rest)

@@ -2,12 +2,14 @@
 #include "cli/backend.h"
 
 #include "base/hash.h"
+#include "base/json_put.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "engine/event.h"
 #include "engine/step.h"
 #include "model/json_field.h"
 #include "server/event_json.h"
+#include "server/letter_json.h"
 
 enum { PURGE_ROWS = 500 };
 #define POLL_US MILLISECONDS(200)
@@ -271,6 +273,95 @@ static bool purge_queue(struct cli *cli, struct str queue, struct purging *purgi
     purging->jobs = (int64_t)purging->purge.ended;
     purging->done = purging->purge.done;
     return true;
+}
+
+// ----- dead letters
+
+static bool give_text(json_t **out, struct str text, struct pawl_error *err)
+{
+    return give(out, text.n ? json_of(text) : NULL, err);
+}
+
+static json_t *letter_json(struct arena *arena, const struct letter *letter)
+{
+    struct buf out = buf_new(arena, SIZE_MAX);
+    json_put_open(&out, NULL, '{');
+    job_put(&out, &letter->job);
+    letter_put(&out, letter);
+    json_put_close(&out, '}');
+    return out.full ? NULL : json_of(buf_str(&out));
+}
+
+static bool list_letters(struct cli *cli, const struct letter_filter *filter, struct page *page,
+                         struct pawl_error *err)
+{
+    struct letter_filter wanted = *filter;
+    struct letter_list list;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    wanted.limit = page->limit;
+    if (!read_cursor(page, &wanted.before) || !begin(cli, STORE_READ, &arena, &tx, err)
+        || !letters_find(&tx, &wanted, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, letter_json(&arena, &list.letters[i]), err))
+            return false;
+    page->damaged += list.damaged;
+    set_cursor(cli, page, list.next);
+    return true;
+}
+
+static bool group_letters(struct cli *cli, const struct letter_filter *filter, json_t **out,
+                          struct pawl_error *err)
+{
+    struct letter_groups groups;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_READ, &cli->arena, &tx, err)
+        && letters_group(&tx, filter, &groups, err)
+        && give_text(out, letter_groups_text(&cli->arena, &groups), err);
+}
+
+// The runbook is in a server's configuration: a store has none.
+static bool record_of_letter(struct cli *cli, struct id id, json_t **out, struct pawl_error *err)
+{
+    struct letter_record record;
+    SCOPED(tx) struct tx tx = {0};
+    if (!begin(cli, STORE_READ, &cli->arena, &tx, err) || !letter_load(&tx, id, &record, err))
+        return false;
+    struct buf text = buf_new(&cli->arena, SIZE_MAX);
+    json_put_open(&text, NULL, '{');
+    job_put(&text, &record.letter.job);
+    letter_record_put(&text, &(struct letter_shown){ .record = &record, .payloads = true });
+    json_put_close(&text, '}');
+    return give_text(out, text.full ? S("") : buf_str(&text), err);
+}
+
+static bool close_letter(struct cli *cli, struct id id, const struct letter_act *act, json_t **out,
+                         struct pawl_error *err)
+{
+    struct contract_rules rules = { .caller = &cli->caller, .policy = policy_builtin_or_default };
+    struct letter_fix fix = { .payload = act->payload, .rules = &rules,
+                              .problems = &cli->problems, .dry_run = act->dry_run };
+    struct job job;
+    SCOPED(tx) struct tx tx = {0};
+    if (!begin(cli, STORE_CHANGE, &cli->arena, &tx, err))
+        return false;
+    bool closed = act->end == LETTER_FIXED     ? letter_fix(&tx, id, &fix, &job, err)
+                : act->end == LETTER_DISCARDED ? letter_discard(&tx, id, act->reason, &job, err)
+                                               : letter_replay(&tx, id, &job, err);
+    if (!closed)
+        return false;
+    if (act->dry_run)
+        return give_text(out, letter_preview_text(&cli->arena, &fix, true), err);
+    return tx_commit(&tx, err) && give(out, job_json(&cli->arena, &job), err);
+}
+
+static bool close_letters(struct cli *cli, struct letter_sweep *sweep, json_t **out,
+                          struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err) && letters_close(&tx, sweep, err)
+        && tx_commit(&tx, err) && give_text(out, letter_sweep_text(&cli->arena, sweep), err);
 }
 
 // ----- schedules

@@ -63,6 +63,9 @@ enum option {
     OPTION_COUNT,
     OPTION_SLOT,
     OPTION_DRY_RUN,
+    OPTION_ERROR,
+    OPTION_REASON,
+    OPTION_NEW_PAYLOAD,
     OPTIONS
 };
 
@@ -152,6 +155,7 @@ CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);

@@ -117,6 +117,32 @@ static const struct command commands[] = {
       OFFERS({ OPTION_ORG, "only the share of this org" },
              { OPTION_YES, "purge, and do not only count" },
              WHERE, JSON, HELP) },
+    { "dead", "list|groups | show|replay|discard|fix ID", 1, 2,
+      "dead letters: jobs that ended badly and wait for a decision",
+      .details =
+          "list     those that are open, newest first; ERROR is the same for the same error\n"
+          "groups   the same counted by error: where to begin\n"
+          "show     one with every attempt, and what its type's runbook says\n"
+          "replay   makes the same job again\n"
+          "discard  nothing will be done about it; --reason says why\n"
+          "fix      makes it again with another payload, and shows what that changes\n"
+          "\n"
+          "Each closes the letter, which happens once: a closed one is refused (4). Without an\n"
+          "ID, replay and discard take all of --type, --error and --queue, at most 500 at a\n"
+          "time; with --dry-run they only say which. The letter's own job never changes: the\n"
+          "new one has its id as parent_job_id. See docs/operations.md.\n",
+      .example = "pawl dead replay --type report.export --error 3f9a01c2b7de --dry-run",
+      .act = command_dead,
+      .verbs = "list groups show replay discard fix",
+      OFFERS({ OPTION_TYPE, "only jobs of this type" },
+             { OPTION_ERROR, "only letters with this error, as list and groups show it" },
+             { OPTION_QUEUE, "only jobs that came from this queue" },
+             { OPTION_LIMIT, "list: how many, 1 to 10000; else 20. replay and discard: at most\n"
+                             "500, else 500" },
+             { OPTION_REASON, "discard: why nobody needs it; kept in the audit trail" },
+             { OPTION_NEW_PAYLOAD, "fix: the whole new payload, or - to read standard input" },
+             { OPTION_DRY_RUN, "replay and discard of many, fix: change nothing" },
+             WHERE, ORG, JSON, HELP) },
     { "schedules", "", 0, 0, "list what comes by the clock, and when",
       .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl schedules",

@@ -2,46 +2,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/time_text.h"
 #include "cli/backend.h"
 #include "cli/object.h"
 #include "cli/output.h"
+#include "cli/payload.h"
 #include "cli/value.h"
-
-static bool read_stdin(struct arena *arena, struct str *text, struct pawl_error *err)
-{
-    char *bytes = arena_alloc(arena, PAYLOAD_BYTES_MAX + 1);
-    size_t n = 0;
-    if (!bytes)
-        return fail(err, PAWL_NO_MEMORY, "no memory to read the payload");
-    while (n <= PAYLOAD_BYTES_MAX) {
-        ssize_t got = read(STDIN_FILENO, bytes + n, PAYLOAD_BYTES_MAX + 1 - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(err, PAWL_INVALID, "cannot read the payload: %s", strerror(errno));
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    if (n > PAYLOAD_BYTES_MAX)
-        return fail(err, PAWL_TOO_LARGE, "payload: has more than %d bytes, the most it may have",
-                    PAYLOAD_BYTES_MAX);
-    *text = (struct str){ bytes, n };
-    return true;
-}
-
-static bool read_payload(struct cli *cli, json_t **payload, struct pawl_error *err)
-{
-    struct str text = cli->word_count > 1 ? cli->words[1] : S("{}");
-    struct pawl_error why;
-    if (str_eq(text, S("-")) && !read_stdin(&cli->arena, &text, err))
-        return false;
-    return json_parse(text, PAYLOAD_BYTES_MAX, payload, &why)
-        || fail(err, why.code, "payload: %s", why.message);
-}
 
 static json_t *as_text(const struct cli *cli, enum option option)
 {
@@ -199,9 +166,10 @@ static void entry_end(struct entry *entry)
 
 bool command_enqueue(struct cli *cli, struct pawl_error *err)
 {
+    struct str text = cli->word_count > 1 ? cli->words[1] : S("{}");
     json_t *payload = NULL, *object = NULL;
     SCOPED(entry) struct entry entry = {0};
-    if (!options_agree(cli, err) || !read_payload(cli, &payload, err)
+    if (!options_agree(cli, err) || !payload_read(cli, text, &payload, err)
         || !job_object(cli, payload, &object, err) || !send(cli, object, &entry, err))
         return false;
     return cli->given[OPTION_WAIT] ? follow(cli, &entry, err) : print_answer(cli, &entry, err);

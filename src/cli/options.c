@@ -7,6 +7,7 @@
 #include "base/guess.h"
 #include "cli/command.h"
 #include "cli/value.h"
+#include "model/fingerprint.h"
 
 // clang-format off
 #define ANY NULL, NULL, NULL
@@ -76,6 +77,10 @@ static const struct option_row rows[] = {
     [OPTION_SLOT]           = { "slot", "TIME", MOMENT },
     [OPTION_TO]             = { "to", "TIME", MOMENT },
     [OPTION_DRY_RUN]        = { "dry-run", NULL, ANY },
+    [OPTION_ERROR]          = { "error", "ERROR", "12 digits 0-9 a-f, as `pawl dead` shows them",
+                                fingerprint_valid, NULL },
+    [OPTION_REASON]         = { "reason", "TEXT", ANY },
+    [OPTION_NEW_PAYLOAD]    = { "payload", "JSON", ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
@@ -164,12 +169,17 @@ static bool is_option(struct str word)
     return word.n > 1 && word.s[0] == '-';
 }
 
-static bool find_option(struct str name, enum option *option)
+// Two options may have one name: the command's own goes first.
+static bool find_option(const struct command *command, struct str name, enum option *option)
 {
-    for (unsigned i = 0; i < OPTIONS; i++)
-        if (str_eq(name, str_of(rows[i].name)))
-            return *option = (enum option)i, true;
-    return false;
+    bool found = false;
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        if (!str_eq(name, str_of(rows[i].name)) || (found && !offers(command, (enum option)i)))
+            continue;
+        *option = (enum option)i;
+        found = true;
+    }
+    return found;
 }
 
 static bool take_value(struct cli *cli, enum option option, struct words *words,
@@ -190,7 +200,7 @@ static bool take_option(struct cli *cli, struct str word, struct words *words,
     enum option option = OPTIONS;
     struct str name, value;
     bool has_value = str_cut((struct str){ word.s + 2, word.n - 2 }, '=', &name, &value);
-    if (!find_option(name, &option))
+    if (!find_option(cli->command, name, &option))
         return unknown_option(cli, name, err);
     const struct option_row *row = &rows[option];
     if (has_value && !row->value)
@@ -224,8 +234,8 @@ static bool take(struct cli *cli, struct str word, struct words *words, struct p
 static bool wants_next(struct str word)
 {
     enum option option = OPTIONS;
-    return str_starts(word, S("--")) && find_option((struct str){ word.s + 2, word.n - 2 }, &option)
-        && rows[option].value;
+    struct str name = { word.s + 2, word.n - 2 };
+    return str_starts(word, S("--")) && find_option(NULL, name, &option) && rows[option].value;
 }
 
 // The first word is the command. Asking for help or the version beats whatever else is said.

@@ -111,12 +111,16 @@ static bool looks_like_uuid(struct str text)
     return text.n == ID_TEXT && digits == 32;
 }
 
-bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err)
+bool value_id(const struct cli *cli, struct str text, struct id *id, struct pawl_error *err)
 {
-    struct str text = cli->words[0];
     if (id_parse(text, id))
         return true;
     if (looks_like_uuid(text))
         return fail(err, PAWL_NOT_FOUND, "there is no job %.*s", STR(text));
     return usage(cli, err, "`%.*s` is no job id: a job id is a full UUID", STR(text));
+}
+
+bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err)
+{
+    return value_id(cli, cli->words[0], id, err);
 }

@@ -24,3 +24,6 @@ pawl_time value_time(const struct cli *cli, enum option option, pawl_time now);
 // The first word as the id of a job. PAWL_USAGE when it is no id at all, PAWL_NOT_FOUND when it is
 // a UUID that no job can have.
 CHECKED bool value_job_id(const struct cli *cli, struct id *id, struct pawl_error *err);
+// The same for any text.
+CHECKED bool value_id(const struct cli *cli, struct str text, struct id *id,
+                      struct pawl_error *err);

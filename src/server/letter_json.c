@@ -11,11 +11,12 @@ void letter_put(struct buf *out, const struct letter *letter)
     json_put_text(out, "error_pattern", letter->pattern);
 }
 
-void letter_changes_put(struct buf *out, const char *name, struct str before, struct str after)
+static void put_changes(struct buf *out, struct str before, struct str after)
 {
     SCOPED(json) json_t *old = json_of(before), *new = json_of(after);
     SCOPED(json) json_t *changes = payload_diff(out->arena, old, new);
-    json_put_raw(out, name, changes ? json_text(out->arena, changes) : S("null"));
+    out->full = out->full || !changes;
+    json_put_raw(out, "changes", changes ? json_text(out->arena, changes) : S("null"));
 }
 
 static struct str closed_for(struct arena *arena, const struct audit_event *closing)
@@ -44,7 +45,7 @@ void letter_record_put(struct buf *out, const struct letter_shown *shown)
     json_put_text(out, "closed_reason", closed_for(out->arena, &r->closing));
     json_put_id(out, "replaced_by", successor->id);
     if (successor->id.high && shown->payloads)
-        letter_changes_put(out, "changes", job->contract.payload, successor->contract.payload);
+        put_changes(out, job->contract.payload, successor->contract.payload);
     else
         json_put_raw(out, "changes", S("null"));
 }
@@ -52,6 +53,19 @@ void letter_record_put(struct buf *out, const struct letter_shown *shown)
 static struct str whole(const struct buf *out)
 {
     return out->full ? S("") : buf_str(out);
+}
+
+struct str letter_preview_text(struct arena *arena, const struct letter_fix *fix, bool payloads)
+{
+    struct buf out = buf_new(arena, SIZE_MAX);
+    json_put_open(&out, NULL, '{');
+    json_put_bool(&out, "dry_run", true);
+    if (payloads)
+        put_changes(&out, fix->before, fix->after);
+    else
+        json_put_raw(&out, "changes", S("null"));
+    json_put_close(&out, '}');
+    return whole(&out);
 }
 
 struct str letter_groups_text(struct arena *arena, const struct letter_groups *groups)

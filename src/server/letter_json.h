@@ -14,9 +14,8 @@ struct letter_shown {
 };
 void letter_record_put(struct buf *out, const struct letter_shown *shown);
 
-// The difference between two payloads, as a text: null when there is no memory.
-void letter_changes_put(struct buf *out, const char *name, struct str before, struct str after);
-
-// The whole objects of groups and of a bulk operation.
+// The whole objects of a fix that was only tried, of groups, and of a bulk operation. Empty: no
+// memory.
+struct str letter_preview_text(struct arena *arena, const struct letter_fix *fix, bool payloads);
 struct str letter_groups_text(struct arena *arena, const struct letter_groups *groups);
 struct str letter_sweep_text(struct arena *arena, const struct letter_sweep *sweep);

@@ -196,15 +196,7 @@ static bool fix_answer(struct exchange *x, struct pawl_error *err)
     struct one_letter *o = x->data;
     if (!o->dry_run)
         return one_job_created(x, err);
-    struct buf out = buf_new(&x->arena, SIZE_MAX);
-    json_put_open(&out, NULL, '{');
-    json_put_bool(&out, "dry_run", true);
-    if (sees_payload(x))
-        letter_changes_put(&out, "changes", o->fix.before, o->fix.after);
-    else
-        json_put_raw(&out, "changes", S("null"));
-    json_put_close(&out, '}');
-    return exchange_answer_text(x, 200, &out, err);
+    return answer_made(x, letter_preview_text(&x->arena, &o->fix, sees_payload(x)), err);
 }
 
 // ----- many
