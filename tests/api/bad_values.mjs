@@ -114,6 +114,20 @@ export const bodies = [
       dry_run: [0, 'true'],
       job_type: notText, serial_key: notText, correlation_id: notText, project_id: notText,
     } })),
+  ...['/v1/deadletter/replay', '/v1/deadletter/discard'].map((path) => ({
+    path, good: { queue: 'q:none', dry_run: true,
+                  ...(path.endsWith('discard') ? { reason: 'r' } : {}) }, bad: {
+      job_type: notText, queue: notText,
+      fingerprint: [...notText, 'x', '0123456789a', '0123456789abc', '0123456789AB'],
+      limit: [...badWhole, 0, -1, 501],
+      dry_run: [0, 'true'],
+      ...(path.endsWith('discard') ? { reason: [...notText, null, '', word(1001)] } : {}),
+    } })),
+  { path: '/v1/deadletter/{job}/discard', good: { reason: 'r' }, bad: {
+    reason: [...notText, null, '', word(1001)] } },
+  { path: '/v1/deadletter/{job}/fix', good: { payload: {} }, bad: {
+    payload: [null, 7, 'text', []],
+    dry_run: [0, 'true'] } },
   { path: '/v1/keys', good: { role: 'viewer' }, bad: {
     role: [...notText, null, '', 'root', 'Admin'],
     name: [...notText, word(129)],
@@ -159,6 +173,8 @@ export const queries = [
   { path: '/v1/audit', bad: { limit: badLimit, cursor: badCursor, event: ['x', 'job.'],
                               job_id: ['x', '7', '01900000-0000-4000-8000-00000000000a'] } },
   { path: '/v1/keys', bad: { limit: badLimit, cursor: badCursor } },
+  { path: '/v1/deadletter', bad: { limit: badLimit, cursor: badCursor,
+                                   fingerprint: ['x', '0123456789a', '0123456789AB'] } },
   { path: '/v1/schedules', bad: { limit: badLimit, cursor: [...badCursor, '00000000.s'] } },
   { path: '/v1/schedules/s/runs', bad: { limit: badLimit, cursor: badCursor } },
   { path: '/v1/schedules/s/skips', bad: { limit: badLimit, cursor: badCursor } },

@@ -11,12 +11,13 @@ const may = {
   producer: ['enqueue', 'read', 'cancel', 'retry'],
   worker: ['lease', 'read'],
   viewer: ['read'],
-  operator: ['read', 'cancel', 'retry', 'change', 'queues', 'schedules'],
-  admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'schedules', 'lease', 'keys'],
+  operator: ['read', 'cancel', 'retry', 'change', 'queues', 'deadletter', 'schedules'],
+  admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'deadletter', 'schedules',
+          'lease', 'keys'],
 };
 
-// Method, path, what it needs, and a request that would do. {job}, {exec} and {schedule} stand for
-// what a tenant or project has and another must not find.
+// Method, path, what it needs, and a request that would do. {job}, {exec}, {letter} and {schedule}
+// stand for what a tenant or project has and another must not find.
 const who = { worker_id: 'worker-a', attempt: 1 };
 const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, queue: 'qa' });
 const yearly = { job_type: 'type.a', cron: '0 0 1 1 *', coalesce: true, max_instances: 1,
@@ -56,6 +57,15 @@ const routes = [
   ['POST', '/v1/queues/{queue}/pause', 'queues', () => ({})],
   ['POST', '/v1/queues/{queue}/resume', 'queues', () => ({})],
   ['POST', '/v1/queues/{queue}/purge', 'queues', () => ({ dry_run: true })],
+  ['GET', '/v1/deadletter', 'read'],
+  ['GET', '/v1/deadletter/groups', 'read'],
+  ['GET', '/v1/deadletter/{letter}', 'read'],
+  ['POST', '/v1/deadletter/{letter}/replay', 'deadletter', () => ({})],
+  ['POST', '/v1/deadletter/{letter}/discard', 'deadletter', () => ({ reason: 'r' })],
+  ['POST', '/v1/deadletter/{letter}/fix', 'deadletter', () => ({ payload: { n: 1 } })],
+  ['POST', '/v1/deadletter/replay', 'deadletter', () => ({ queue: 'qa', dry_run: true })],
+  ['POST', '/v1/deadletter/discard', 'deadletter',
+   () => ({ queue: 'qa', dry_run: true, reason: 'r' })],
   ['GET', '/v1/schedules', 'read'],
   ['GET', '/v1/schedules/{schedule}', 'read'],
   ['GET', '/v1/schedules/{schedule}/next', 'read'],
@@ -86,6 +96,7 @@ const P1 = '01900000-0000-7000-8000-0000000000a1';
 const P2 = '01900000-0000-7000-8000-0000000000a2';
 const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  exec: '019f0000-0000-7000-8000-000000000002',
+                 letter: '019f0000-0000-7000-8000-000000000003',
                  queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody' };
 
 const directory = scratch();
@@ -123,6 +134,15 @@ async function running(project, name) {
   const [execution] = leased.body.executions;
   assert.equal(execution.job.job_id, made.body.job_id);
   return { job: made.body.job_id, exec: execution.exec_id, queue };
+}
+
+// A job of the project that ended badly.
+async function dead(project, name) {
+  const { job, exec } = await running(project, name);
+  const failed = await server.post(`/v1/executions/${exec}/fail`, {
+    ...who, error: { class: 'validation', message: `no ${name}` } }, { key: keys.admin });
+  assert.equal(failed.status, 200, failed.text);
+  return { letter: job };
 }
 
 // A schedule of the project, under a name of its own.
@@ -223,6 +243,7 @@ test('every route with every role is allowed or 403 as the table says', async ()
       const at = path.includes('{key}')
         ? { key: makeKey(directory, 'viewer', { org: A }).key_id }
         : path.includes('{schedule}') ? await scheduled(P1)
+        : path.includes('{letter}') ? await dead(P1, `${role} ${method} ${path}`)
         : await running(P1, `${role} ${method} ${path}`);
       const { status, text } = await ask(route, at, keys[role]);
       const what = `${role} ${method} ${path}: ${status} ${text}`;
@@ -266,7 +287,7 @@ async function looksUnknown(at, key, queue_status) {
 }
 
 test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
-  const at = { ...await running(P1, 'of a'), ...await scheduled(P1),
+  const at = { ...await running(P1, 'of a'), ...await scheduled(P1), ...await dead(P1, 'dead a'),
                key: makeKey(directory, 'viewer', { org: A }).key_id };
   await looksUnknown(at, keys.b, 404);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
@@ -274,7 +295,7 @@ test('another tenant\'s ids answer as unknown ones do, on every route', async ()
 });
 
 test('another project\'s ids answer as unknown ones do, on every route', async () => {
-  const at = { ...await running(P2, 'of p2'), ...await scheduled(P2),
+  const at = { ...await running(P2, 'of p2'), ...await scheduled(P2), ...await dead(P2, 'dead p2'),
                key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
   await looksUnknown(at, keys.p1, 403);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
@@ -300,8 +321,8 @@ test('waiting for another tenant\'s job does not wait', async () => {
 
 // ----- lists, counts, cursors
 
-const lists = ['/v1/jobs', '/v1/queues', '/v1/schedules', '/v1/stats', '/v1/workers', '/v1/audit',
-               '/v1/keys'];
+const lists = ['/v1/jobs', '/v1/queues', '/v1/deadletter', '/v1/deadletter/groups', '/v1/schedules',
+               '/v1/stats', '/v1/workers', '/v1/audit', '/v1/keys'];
 
 async function listed(key, query = '') {
   const all = {};
@@ -315,7 +336,7 @@ async function listed(key, query = '') {
 
 test('what a tenant does changes nothing in another\'s lists and counts', async () => {
   const before = await listed(keys.b);
-  const at = await running(P1, 'unseen');
+  const at = { ...await running(P1, 'unseen'), ...await dead(P1, 'unseen death') };
   await server.post(`/v1/queues/${at.queue}/pause`, {}, { key: keys.admin });
   await server.post('/v1/keys', { role: 'viewer', name: 'unseen' }, { key: keys.admin });
   const { schedule } = await scheduled(P1, { payload: { unseen: 1 } });
@@ -324,16 +345,17 @@ test('what a tenant does changes nothing in another\'s lists and counts', async 
   const now = await listed(keys.b);
   assert.deepEqual(now, before);
   const text = JSON.stringify(now);
-  for (const mark of [A, P1, P2, at.job, at.exec, 'worker-a', 'type.a', '"qa', 'unseen'])
+  for (const mark of [A, P1, P2, at.job, at.exec, at.letter, 'worker-a', 'type.a', '"qa', 'unseen'])
     assert.ok(!text.includes(mark), `${mark} is in another tenant's lists`);
 });
 
 test('what happens in a project changes nothing in the lists of another\'s key', async () => {
   const before = await listed(keys.p1);
-  const at = { ...await running(P2, 'unseen by p1'), ...await scheduled(P2) };
+  const at = { ...await running(P2, 'unseen by p1'), ...await scheduled(P2),
+               ...await dead(P2, 'death unseen by p1') };
   const now = await listed(keys.p1);
   assert.deepEqual(now, before);
-  for (const mark of [P2, at.job, at.exec, `"${at.schedule}"`])
+  for (const mark of [P2, at.job, at.exec, at.letter, `"${at.schedule}"`])
     assert.ok(!JSON.stringify(now).includes(mark), `${mark} is in another project's lists`);
   const asked = await listed(keys.p1, `?project_id=${P2}`);
   assert.deepEqual(asked['/v1/jobs'].items, []);
@@ -341,7 +363,7 @@ test('what happens in a project changes nothing in the lists of another\'s key',
 
 test('a cursor of one tenant is none of another', async () => {
   for (let i = 0; i < 3; i++) await server.post('/v1/jobs', job(`page ${i}`), { key: keys.b });
-  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys', '/v1/schedules']) {
+  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys', '/v1/schedules', '/v1/deadletter']) {
     const { body } = await server.get(`${path}?limit=1`, { key: keys.admin });
     assert.ok(body.next_cursor, path);
     const [theirs, wrong] = await Promise.all([body.next_cursor, '1-00000000'].map(
@@ -392,13 +414,16 @@ test('a tenant\'s pause and purge leave another\'s share of the queue alone', as
 });
 
 test('payloads are for those who may see them', async () => {
-  const at = { ...await running(P1, 'payload'), ...await scheduled(P1) };
+  const at = { ...await running(P1, 'payload'), ...await scheduled(P1),
+               ...await dead(P1, 'dead payload') };
   for (const [role, sees] of [['viewer', false], ['operator', false], ['producer', true],
                               ['worker', true], ['admin', true]]) {
     const { body } = await ask(['GET', '/v1/jobs/{job}'], at, keys[role]);
     assert.equal(body.payload !== null, sees, role);
     const schedule = await ask(['GET', '/v1/schedules/{schedule}'], at, keys[role]);
     assert.equal(schedule.body.payload !== null, sees, role);
+    const letter = await ask(['GET', '/v1/deadletter/{letter}'], at, keys[role]);
+    assert.equal(letter.body.payload !== null, sees, role);
   }
 });
 

@@ -255,6 +255,40 @@ test('queues, workers, audit, keys, configuration, health', async () => {
   assert.equal((await as('admin', 'DELETE', `/v1/keys/${body.key_id}`)).status, 200);
 });
 
+// A job that ended badly.
+async function dead(more) {
+  const lease = await leased(more);
+  await call(lease, 'fail', { error: { class: 'validation', message: 'order 41 is bad' } });
+  return lease.job_id;
+}
+
+test('dead letters: listed, grouped, replayed, fixed, discarded', async () => {
+  const [replayed, fixed, discarded] = [await dead(), await dead(), await dead()];
+  const at = (id, what) => `/v1/deadletter/${id}${what}`;
+  const first = await as('viewer', 'GET', '/v1/deadletter?limit=1');
+  assert.equal(first.body.items[0].job_id, discarded);
+  assert.equal((await as('viewer', 'GET',
+                         `/v1/deadletter?cursor=${first.body.next_cursor}`)).status, 200);
+  assert.ok((await as('viewer', 'GET', '/v1/deadletter/groups')).body.letters >= 3);
+  assert.equal((await as('admin', 'GET', at(replayed, ''))).body.dead_letter, 'open');
+  assert.equal((await as('operator', 'POST', at(replayed, '/replay'))).status, 201);
+  const payload = { n: 2 };
+  for (const role of ['operator', 'admin'])
+    assert.equal((await as(role, 'POST', at(fixed, '/fix'), { payload, dry_run: true })).status,
+                 200);
+  assert.equal((await as('operator', 'POST', at(fixed, '/fix'), { payload })).status, 201);
+  const { body } = await as('operator', 'POST', at(discarded, '/discard'), { reason: 'old' });
+  assert.equal(body.dead_letter, 'discarded');
+  for (const id of [replayed, fixed, discarded])
+    for (const role of ['viewer', 'admin']) await as(role, 'GET', at(id, ''));
+  await dead({ queue: 'bulk.dead' });
+  for (const [what, more] of [['replay', { dry_run: true }], ['discard', { reason: 'old' }],
+                              ['replay', {}]]) {
+    const { status } = await as('operator', 'POST', at(what, ''), { queue: 'bulk.dead', ...more });
+    assert.equal(status, 200);
+  }
+});
+
 const terms = { job_type: 'nobody.runs', payload: { n: 1 }, cron: '0 3 * * mon-fri',
                 timezone: 'Europe/Berlin', coalesce: false, misfire_grace_time: '300s',
                 max_instances: 1, expected_max_runtime: '5m', catch_up: 3, jitter: '30s',
@@ -429,6 +463,8 @@ const enough = {
   '/v1/executions/{id}/fail': { ...who, error: { class: 'transient', message: 'm' } },
   '/v1/executions/{id}/steps/{name}': { ...who, result: 1 },
   '/v1/jobs/{id}': { priority: 1 },
+  '/v1/deadletter/{id}/discard': { reason: 'r' },
+  '/v1/deadletter/{id}/fix': { payload: {} },
   '/v1/schedules/{name}/trigger': { scheduled_for: night },
   '/v1/schedules/{name}/backfill': { from: night, to: night },
 };
@@ -480,6 +516,10 @@ test('409: each conflict by its code', async () => {
                                     { scheduled_for: '2026-03-03T02:00:00Z' }));
   await refused('max_instances', as('operator', 'POST', `${single}/backfill`,
                                     { from: night, to: '2026-03-04T12:00:00Z' }));
+  const letter = `/v1/deadletter/${await dead()}`;
+  await as('operator', 'POST', `${letter}/replay`);
+  for (const [what, more] of [['replay', {}], ['fix', { payload: {} }], ['discard', { reason: 'r' }]])
+    await refused('closed', as('operator', 'POST', `${letter}/${what}`, more));
   const waiting = await stored();
   await refused('conflict', as('producer', 'POST', `/v1/jobs/${waiting.job_id}/retry`));
 });
