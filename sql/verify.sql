@@ -542,6 +542,16 @@ SELECT a.job, 'event ' || a.id || ', ' || n.name
                                         AND a.at IS DISTINCT FROM x.ended_at
        ELSE 1 = 0 END;
 
+-- name: verify_job_letter
+-- invariant: a dead letter is closed once, and the audit trail has it
+SELECT x.job, x.dead_letter
+  FROM outcomes x
+ WHERE x.job > $1 AND x.job <= $2 AND x.dead_letter IS NOT NULL
+   AND (SELECT count(*) FROM audit_events a
+          JOIN audit_event_names n ON n.event = a.event
+         WHERE a.job = x.job AND n.name = 'job.letter_closed')
+       <> CASE WHEN x.dead_letter = 'open' THEN 0 ELSE 1 END;
+
 -- name: verify_job_event_missing
 -- invariant: requests to cancel and dead letters are in the audit trail, once
 SELECT e.job, 'attempt ' || e.attempt || ': job.cancel_requested'

@@ -235,6 +235,7 @@ const struct damage damages[] = {
     { "verify_job_dead_letter",
       "UPDATE outcomes SET dead_letter = 'open'" OF("failed_quietly") },
     { "verify_job_dead_letter", "UPDATE outcomes SET dead_letter = 'lost'" OF("failed") },
+    { "verify_job_letter", "UPDATE outcomes SET dead_letter = 'replayed'" OF("failed") },
     { "verify_job_parked", "UPDATE parked SET due_at = NULL" OF("backoff") },
     { "verify_job_parked", "UPDATE parked SET due_at = 1" OF("held") },
     { "verify_job_parked", "UPDATE parked SET serial_key = 'K'" OF("held") },

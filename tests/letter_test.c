@@ -60,7 +60,8 @@ TEST_EACH_DB(OPS_8_open_letters_are_listed_newest_first_by_type_error_and_queue)
 {
     struct contract other = contract_for(box, "mail");
     other.queue = S("q:exports");
-    struct job a = dead(box, "report", "order 41 failed"), b = dead(box, "report", "order 7 failed");
+    struct job a = dead(box, "report", "order 41 failed");
+    struct job b = dead(box, "report", "order 7 failed");
     struct job c = dead(box, "report", "disk full"), d = dead_of(box, &other, "order 1 failed");
     must_enqueue(box, "report");
     struct letter_list all = find(box, (struct letter_filter){0});
@@ -71,7 +72,7 @@ TEST_EACH_DB(OPS_8_open_letters_are_listed_newest_first_by_type_error_and_queue)
     EXPECT_INT(find(box, (struct letter_filter){ .queue = S("q:exports") }).count, 1);
     EXPECT_INT(find(box, (struct letter_filter){ .queue = S("q:none") }).count, 0);
     struct letter_list same = find(box, (struct letter_filter){
-        .fingerprint = all.letters[3].fingerprint });
+                                            .fingerprint = all.letters[3].fingerprint });
     EXPECT_INT(same.count, 2);
     EXPECT(id_eq(same.letters[0].id, b.id) && id_eq(same.letters[1].id, a.id));
     EXPECT_STR(same.letters[0].pattern, "order <n> failed");
@@ -259,8 +260,7 @@ static bool fix_with(struct tx *tx, struct id id, const char *payload, struct pr
                      struct job *job, struct pawl_error *err)
 {
     SCOPED(json) json_t *value = json_of(str_of(payload));
-    struct contract_rules rules = { .caller = tx->caller, .now = tx->now,
-                                    .policy = policy_builtin_or_default };
+    struct contract_rules rules = { .caller = tx->caller, .now = tx->now, .policy = policy_builtin_or_default };
     struct letter_fix fix = { .payload = value, .rules = &rules, .problems = problems };
     *problems = (struct problems){ .arena = test_arena() };
     return letter_fix(tx, id, &fix, job, err);
@@ -294,7 +294,8 @@ TEST_EACH_DB(OPS_8_a_fix_that_breaks_the_contract_is_refused_with_every_problem)
     static struct problems problems;
     REFUSED(PAWL_INVALID, fix_with(tx, old.id, "[]", &problems, &made, err));
     REFUSED(PAWL_INVALID, fix_with(tx, old.id, "{\"password\":\"hunter2hunter2\",\"a\":"
-                                   "{\"api_key\":\"0123456789abcdef\"}}", &problems, &made, err));
+                                               "{\"api_key\":\"0123456789abcdef\"}}",
+                                   &problems, &made, err));
     EXPECT_INT(problems.count, 2);
     EXPECT_STR(must_load(box, old.id).dead_letter, "open");
 }

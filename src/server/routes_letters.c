@@ -26,7 +26,8 @@ static struct letter_filter read_query(struct exchange *x, const struct letter_q
 {
     if (q->fingerprint.n && !fingerprint_valid(q->fingerprint))
         problem_add(&x->problems, "fingerprint", "must be %d digits 0-9 a-f, as the list of dead "
-                                                 "letters shows them", FINGERPRINT_DIGITS);
+                                                 "letters shows them",
+                    FINGERPRINT_DIGITS);
     return (struct letter_filter){
         .job_type = q->job_type,
         .fingerprint = q->fingerprint,
@@ -158,7 +159,8 @@ static bool replay_act(struct exchange *x, struct tx *tx, struct pawl_error *err
 
 static const struct field discard_body[] = {
     FIELD(struct one_letter, reason, FIELD_TEXT, .required = true, .min = 1,
-          .max = LETTER_REASON_BYTES_MAX, .summary = "why nobody needs it; kept in the audit trail"),
+          .max = LETTER_REASON_BYTES_MAX,
+          .summary = "why nobody needs it; kept in the audit trail"),
 };
 
 static bool discard_act(struct exchange *x, struct tx *tx, struct pawl_error *err)

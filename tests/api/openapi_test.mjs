@@ -518,7 +518,8 @@ test('409: each conflict by its code', async () => {
                                     { from: night, to: '2026-03-04T12:00:00Z' }));
   const letter = `/v1/deadletter/${await dead()}`;
   await as('operator', 'POST', `${letter}/replay`);
-  for (const [what, more] of [['replay', {}], ['fix', { payload: {} }], ['discard', { reason: 'r' }]])
+  for (const [what, more] of [['replay', {}], ['fix', { payload: {} }],
+                              ['discard', { reason: 'r' }]])
     await refused('closed', as('operator', 'POST', `${letter}/${what}`, more));
   const waiting = await stored();
   await refused('conflict', as('producer', 'POST', `/v1/jobs/${waiting.job_id}/retry`));
