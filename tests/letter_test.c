@@ -260,7 +260,11 @@ static bool fix_with(struct tx *tx, struct id id, const char *payload, struct pr
                      struct job *job, struct pawl_error *err)
 {
     SCOPED(json) json_t *value = json_of(str_of(payload));
-    struct contract_rules rules = { .caller = tx->caller, .now = tx->now, .policy = policy_builtin_or_default };
+    struct contract_rules rules = {
+        .caller = tx->caller,
+        .now = tx->now,
+        .policy = policy_builtin_or_default,
+    };
     struct letter_fix fix = { .payload = value, .rules = &rules, .problems = problems };
     *problems = (struct problems){ .arena = test_arena() };
     return letter_fix(tx, id, &fix, job, err);

@@ -267,7 +267,11 @@ static bool close_letter(struct cli *cli, struct id id, const struct letter_act 
         json_object_set_new(body, "payload", json_deep_copy(act->payload));
         json_object_set_new(body, "dry_run", json_boolean(act->dry_run));
     }
-    struct request request = { .method = "POST", .path = letter_path(cli, id, words[act->end]), .body = body };
+    struct request request = {
+        .method = "POST",
+        .path = letter_path(cli, id, words[act->end]),
+        .body = body,
+    };
     return ask(cli, &request, answer, err);
 }
 

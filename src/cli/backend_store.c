@@ -340,7 +340,12 @@ static bool close_letter(struct cli *cli, struct id id, const struct letter_act 
                          struct pawl_error *err)
 {
     struct contract_rules rules = { .caller = &cli->caller, .policy = policy_builtin_or_default };
-    struct letter_fix fix = { .payload = act->payload, .rules = &rules, .problems = &cli->problems, .dry_run = act->dry_run };
+    struct letter_fix fix = {
+        .payload = act->payload,
+        .rules = &rules,
+        .problems = &cli->problems,
+        .dry_run = act->dry_run,
+    };
     struct job job;
     SCOPED(tx) struct tx tx = {0};
     if (!begin(cli, STORE_CHANGE, &cli->arena, &tx, err))

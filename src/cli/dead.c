@@ -227,7 +227,9 @@ static void print_many(const struct letter_sweep *sweep, const json_t *told)
     const char *done = sweep->discard ? "discarded" : "replayed";
     printf("%lld dead %s%s %s\n", (long long)count, count == 1 ? "letter" : "letters",
            sweep->dry_run ? " would be" : "", done);
-    if (more)
+    if (more && count == 0)
+        puts("... but there are more letters than are looked at at once: close newer ones first");
+    else if (more)
         puts(sweep->dry_run ? "... and there are more" : "... there are more: run it again");
 }
 

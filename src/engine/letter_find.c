@@ -8,8 +8,7 @@
 #include "model/fingerprint.h"
 
 enum { PIECE = 500,            // rows that are read at once
-       ROWS_MAX = 5000,        // that one list looks at
-       GROUPED_MAX = 20000,    // that the groups look at
+       ROWS_MAX = 10000,       // that are looked at in all
        GROUPS_MAX = 200,
        PAGE_MAX = 500,
        PAGE_BYTES_MAX = 4 << 20 };  // of payloads; one letter more may pass it
@@ -227,7 +226,7 @@ bool letters_group(struct tx *tx, const struct letter_filter *filter,
                    struct letter_groups *groups, struct pawl_error *err)
 {
     struct grouping g = { .groups = list_of(tx->arena, sizeof(struct letter_group)) };
-    struct walk walk = { .filter = filter, .left = GROUPED_MAX, .visit = count, .self = &g };
+    struct walk walk = { .filter = filter, .left = ROWS_MAX, .visit = count, .self = &g };
     if (!walk_all(tx, &walk, err))
         return false;
     if (g.groups.count)

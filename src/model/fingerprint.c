@@ -38,16 +38,32 @@ static struct str rest_of(struct str text, size_t at)
     return (struct str){ text.s + at, text.n - at };
 }
 
-// How long the quoted part is that begins here; 0: none does. The mark in `can't` is none.
-static size_t quoted(struct str text, char before)
+struct walk {
+    struct buf out;
+    char before;      // the character before the place
+    bool unclosed[3]; // of `marks`: it is known that none of it closes any more
+};
+
+static const char marks[] = { '"', '\'', '`' };
+
+static size_t closing(struct str text, char mark)
 {
-    char mark = text.s[0];
-    if (!strchr("\"'`", mark) || mark == '\0' || in_word(before))
-        return 0;
     for (size_t i = 1; i < text.n; i++)
         if (text.s[i] == mark && (i + 1 == text.n || !in_word(text.s[i + 1])))
             return i + 1;
     return 0;
+}
+
+// How long the quoted part is that begins here; 0: none does. The mark in `can't` is none. Looks for
+// a mark that is missing once, or a message full of the others would take its length squared.
+static size_t quoted(struct walk *walk, struct str text)
+{
+    const char *mark = memchr(marks, text.s[0], sizeof marks);
+    if (!mark || in_word(walk->before) || walk->unclosed[mark - marks])
+        return 0;
+    size_t n = closing(text, *mark);
+    walk->unclosed[mark - marks] = n == 0;
+    return n;
 }
 
 static size_t spaces(struct str text)
@@ -113,14 +129,15 @@ static size_t add_word(struct buf *out, struct str text, size_t length)
     return at;
 }
 
-static size_t add_next(struct buf *out, struct str text, char before)
+static size_t add_next(struct walk *walk, struct str text)
 {
+    struct buf *out = &walk->out;
     size_t n = spaces(text);
     if (n) {
         buf_add_char(out, ' ');
         return n;
     }
-    if ((n = quoted(text, before)) > 0) {
+    if ((n = quoted(walk, text)) > 0) {
         buf_add(out, S("<text>"));
         return n;
     }
@@ -143,10 +160,12 @@ static struct str clipped(struct str text)
 
 struct str error_pattern(struct arena *arena, struct str message)
 {
-    struct buf out = buf_new(arena, SIZE_MAX);
-    for (size_t at = 0; at < message.n;)
-        at += add_next(&out, rest_of(message, at), at ? message.s[at - 1] : ' ');
-    struct str text = buf_str(&out);
+    struct walk walk = { .out = buf_new(arena, SIZE_MAX), .before = ' ' };
+    for (size_t at = 0; at < message.n && walk.out.n <= PATTERN_BYTES_MAX + 1;) {
+        at += add_next(&walk, rest_of(message, at));
+        walk.before = message.s[at - 1];
+    }
+    struct str text = buf_str(&walk.out);
     while (text.n > 0 && text.s[0] == ' ')
         text = rest_of(text, 1);
     while (text.n > 0 && text.s[text.n - 1] == ' ')
