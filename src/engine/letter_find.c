@@ -8,19 +8,18 @@
 #include "model/fingerprint.h"
 
 enum { PIECE = 500,            // rows that are read at once
-       ROWS_MAX = 10000,       // that are looked at in all
+       ROWS_MAX = 5000,        // that are looked at in all
        GROUPS_MAX = 200,
        PAGE_MAX = 500,
        PAGE_BYTES_MAX = 4 << 20 };  // of payloads; one letter more may pass it
 
 struct row {
     struct letter letter;
-    struct str job_type, queue, project_id;
+    struct str job_type, queue, project_id, message;
 };
 
 static void read_row(struct rows *rows, struct row *row)
 {
-    struct arena *arena = rows->tx->arena;
     struct letter *letter = &row->letter;
     letter->id.high = row_int(rows);
     letter->id.low = row_int(rows);
@@ -30,7 +29,14 @@ static void read_row(struct rows *rows, struct row *row)
     letter->at = row_int(rows);
     struct str failure_type = row_text(rows), class = row_text(rows);
     letter->kind = class.n ? class : failure_type;
-    letter->pattern = error_pattern(arena, row_text(rows));
+    row->message = row_text(rows);
+}
+
+// Half of what a row costs, so it is not done for those that do not fit anyway.
+static void describe(struct arena *arena, struct row *row)
+{
+    struct letter *letter = &row->letter;
+    letter->pattern = error_pattern(arena, row->message);
     letter->fingerprint = fingerprint(arena, row->job_type, letter->kind, letter->pattern);
 }
 
@@ -39,11 +45,13 @@ static bool text_fits(struct str wanted, struct str actual)
     return wanted.n == 0 || str_eq(wanted, actual);
 }
 
-static bool fits(const struct tx *tx, const struct letter_filter *filter, const struct row *row)
+static bool fits(const struct tx *tx, const struct letter_filter *filter, struct row *row)
 {
-    return caller_sees(tx->caller, row->project_id) && text_fits(filter->job_type, row->job_type)
-        && text_fits(filter->queue, row->queue)
-        && text_fits(filter->fingerprint, row->letter.fingerprint);
+    if (!caller_sees(tx->caller, row->project_id) || !text_fits(filter->job_type, row->job_type)
+        || !text_fits(filter->queue, row->queue))
+        return false;
+    describe(tx->arena, row);
+    return text_fits(filter->fingerprint, row->letter.fingerprint);
 }
 
 // ----- the walk
@@ -251,6 +259,7 @@ static bool load_row(struct tx *tx, struct letter *letter, struct pawl_error *er
     bool exists = rows_next(&rows);
     if (exists)
         read_row(&rows, &row);
+    describe(tx->arena, &row);
     struct job job = letter->job;
     *letter = row.letter;
     letter->job = job;

@@ -54,8 +54,8 @@ static size_t closing(struct str text, char mark)
     return 0;
 }
 
-// How long the quoted part is that begins here; 0: none does. The mark in `can't` is none. Looks for
-// a mark that is missing once, or a message full of the others would take its length squared.
+// How long the quoted part is that begins here; 0: none does. The mark in `can't` is none. A mark
+// that does not close is looked for once, or a message full of it would take its length squared.
 static size_t quoted(struct walk *walk, struct str text)
 {
     const char *mark = memchr(marks, text.s[0], sizeof marks);
@@ -161,6 +161,7 @@ static struct str clipped(struct str text)
 struct str error_pattern(struct arena *arena, struct str message)
 {
     struct walk walk = { .out = buf_new(arena, SIZE_MAX), .before = ' ' };
+    buf_expect(&walk.out, message.n < PATTERN_BYTES_MAX ? message.n : PATTERN_BYTES_MAX);
     for (size_t at = 0; at < message.n && walk.out.n <= PATTERN_BYTES_MAX + 1;) {
         at += add_next(&walk, rest_of(message, at));
         walk.before = message.s[at - 1];
