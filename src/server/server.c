@@ -128,10 +128,11 @@ static bool use_config(struct server *s, const struct config *config, struct paw
     return true;
 }
 
-// Without commands the runner only keeps time.
+// The API never schedules either: without commands the runner only keeps time.
 static bool start_runner(struct server *s, struct pawl_error *err)
 {
     s->pawl->keeps_time = true;
+    atomic_store(&s->pawl->schedules, s->only != SERVER_API);
     return pawl_start(s->pawl, err);
 }
 
@@ -181,7 +182,7 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
-    return use_config(s, config, err) && start_runner(s, err)
+    return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
         && (!listens || listen_safely(s, err));
 }
 
@@ -277,7 +278,7 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!use_config(s, config, err))
+    if (!server_schedule(s, config, err) || !use_config(s, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);
