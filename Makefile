@@ -8,7 +8,7 @@ SEED ?= 1
 FUZZ_S ?= 60
 export DESTDIR
 
-.PHONY: all run demo test lint asan tsan check-tree bench bench-full
+.PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
 .PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
@@ -21,6 +21,11 @@ run: all ## the server on 127.0.0.1:7319, with a sample configuration whose comm
 
 demo: all ## documents processed in parallel, the program killed with -9, recovery, verify
 	@PAWL=build/pawl BUILD=build examples/documents/run
+
+brief: ## the Daily Brief on its sample feeds: read, grouped by event, printed; then its page
+	@tools/packages build
+	@tools/build build examples/daily-brief/brief-worker examples/daily-brief/brief-web
+	@BUILD=build examples/daily-brief/run
 
 test: ## builds and runs every test; the last line is "N passed, N failed"
 	@tools/packages build test

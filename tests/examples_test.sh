@@ -146,5 +146,14 @@ check the_tour_shows_verify says '0 violations'
 check the_tour_is_plain_without_a_terminal silent $'\x1b'
 check the_tour_leaves_nothing_behind tidy
 
+# ----- daily-brief: what it does has tests of its own (tests/brief_*, tests/api/brief_*)
+
+run "$source/examples/daily-brief/run" sqlite:brief.db
+check daily_brief_ends_well ended 0
+check daily_brief_shows_the_brief says '^ 1\. Ferry Solveig Maren runs aground off Calder Bay'
+check daily_brief_says_how_to_see_the_page says '^As a page: .*brief-web --store sqlite:brief.db'
+check daily_brief_is_plain_without_a_terminal silent $'\x1b'
+rm brief.db*
+
 echo "pawl-cases: $passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -258,7 +258,7 @@ static bool start(struct pawl *pawl, struct pawl_error *err)
         runner_resume(pawl->runner);
         return true;
     }
-    bool something = registry_handlers(&pawl->registry)->count || pawl->keeps_time
+    bool something = registry_handlers(&pawl->registry)->count > 0 || pawl->keeps_time
                   || atomic_load(&pawl->schedules);
     if (!something)
         return fail(err, PAWL_USAGE, "there is no handler: say pawl_handle before pawl_start");

@@ -545,18 +545,6 @@ void runner_free(struct runner *r)
 
 // ----- looking
 
-void runner_wake(struct pawl *pawl)
-{
-    pthread_mutex_lock(&pawl->looking);
-    if (pawl->runner && pawl->runner->bell) {
-        pthread_mutex_lock(&pawl->runner->mutex);
-        pawl->runner->scheduler.next = world_monotonic(pawl->world);
-        pthread_mutex_unlock(&pawl->runner->mutex);
-        bell_ring(pawl->runner->bell);
-    }
-    pthread_mutex_unlock(&pawl->looking);
-}
-
 struct pawl_figures runner_figures(struct runner *r)
 {
     pthread_mutex_lock(&r->mutex);

@@ -125,7 +125,6 @@ CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct 
 void runner_visit(struct runner *runner);
 CHECKED bool runner_wait_idle(struct runner *runner, struct pawl_error *err);
 void runner_cancel(struct runner *runner, const char *job_id);
-void runner_wake(struct pawl *pawl);  // something is to be done, if it runs
 struct pawl_figures runner_figures(struct runner *runner);
 
 // ----- claims (claims.c)

@@ -150,14 +150,6 @@ static uint32_t seal(struct exchange *x, uint64_t number)
     return (uint32_t)cursor_hash(x, str_format(&x->arena, "%llx", (unsigned long long)number));
 }
 
-struct str exchange_next_cursor(struct exchange *x, int64_t next)
-{
-    uint64_t masked = (uint64_t)next ^ (uint64_t)cursor_hash(x, S("mask"));
-    return next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
-                             seal(x, (uint64_t)next))
-                : S("");
-}
-
 static json_t *page(json_t *items, struct str cursor)
 {
     struct json_field fields[] = {
@@ -165,6 +157,14 @@ static json_t *page(json_t *items, struct str cursor)
         { "next_cursor", json_text_or_null(cursor) },
     };
     return json_object_of(fields, countof(fields));
+}
+
+struct str exchange_next_cursor(struct exchange *x, int64_t next)
+{
+    uint64_t masked = (uint64_t)next ^ (uint64_t)cursor_hash(x, S("mask"));
+    return next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
+                             seal(x, (uint64_t)next))
+                : S("");
 }
 
 json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)

@@ -128,7 +128,7 @@ static bool use_config(struct server *s, const struct config *config, struct paw
     return true;
 }
 
-// The API never schedules either: without commands the runner only keeps time.
+// Without commands the runner only keeps time. The API never schedules (SLOT-1).
 static bool start_runner(struct server *s, struct pawl_error *err)
 {
     s->pawl->keeps_time = true;
