@@ -14,6 +14,10 @@ SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations' 
 -- name: migration_newest
 SELECT coalesce(max(version), 0) FROM schema_migrations;
 
+-- name: migrations_applied
+-- scans: one row for each version
+SELECT version, name FROM schema_migrations ORDER BY version;
+
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 

@@ -5,10 +5,6 @@ set -u
 here=$(realpath "$(dirname "$0")")
 slots=${BUILD:?the build directory}/tests/programs/slots
 # croniter is Debian's package, so it is of Debian's Python, whichever else comes first in PATH.
-for python in python3 /usr/bin/python3; do
-    "$python" -c 'import croniter, zoneinfo' 2>/dev/null || continue
-    exec "$python" "$here/cron_compare.py" "$slots" "${CRON_CASES:-600}" "${CRON_SEED:-1}"
-done
-echo "python3-croniter is not installed"
-echo "pawl-cases: 0 passed, 1 failed"
-exit 1
+python=python3
+"$python" -c 'import croniter' 2>/dev/null || python=/usr/bin/python3
+exec "$python" "$here/cron_compare.py" "$slots" "${CRON_CASES:-600}" "${CRON_SEED:-1}"

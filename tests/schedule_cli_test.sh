@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `pawl schedule explain` as a person and a script meet it.
+# shellcheck disable=SC2016  # messages quote with backticks
 set -u
 pawl=${PAWL:?the binary under test}
 here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-schedule.XXXXXX")

@@ -167,7 +167,7 @@ TEST(SLOT_zone_rules)
     static const char *const good[] = {
         "UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
         "IST-1GMT0,M10.5.0,M3.5.0/1", "EST5EDT,0/0,J365/25", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
-        "EET-2EEST,M3.4.4/50,M10.4.4/50", "XXX24:59:59",
+        "EET-2EEST,M3.4.4/50,M10.4.4/50", "AAA24:59:59",
     };
     static const char *const bad[] = {
         "", "CET", "CE-1", "-1", "CET-25", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M3.5.0,",
@@ -182,6 +182,75 @@ TEST(SLOT_zone_rules)
     for (size_t i = 0; i < countof(bad); i++)
         expect_refused(zone_rule_parse(str_of(bad[i]), &rule, &err), PAWL_INVALID, &err,
                        PLACE(bad[i]));
+}
+
+// ----- rules against the C library
+
+// A file with one offset, no changes, and a rule: all its times are by the rule.
+static const struct zone *zone_by_rule(const char *rule)
+{
+    static const char header[44] = { "TZif2"
+                                     "\0\0\0\0\0"
+                                     "\0\0\0\0\0"
+                                     "\0\0\0\0\0"
+                                     "\0\0\0\0"
+                                     "\0\0\0\0"
+                                     "\0\0\0\0"
+                                     "\0\0\0\0"
+                                     "\0\0\0\1"
+                                     "\0\0\0" };
+    struct buf bytes = buf_new(test_arena(), 1000);
+    struct pawl_error err = {0};
+    struct zone *zone = NULL;
+    for (int block = 0; block < 2; block++) {
+        buf_add(&bytes, (struct str){ header, sizeof(header) });
+        buf_add(&bytes, (struct str){ "\0\0\0\0\0\0", 6 });
+    }
+    buf_addf(&bytes, "\n%s\n", rule);
+    MUST(zone_parse(test_arena(), str_of(rule), buf_str(&bytes), &zone, &err));
+    return zone;
+}
+
+// Days counted with and without the leap day, hours before and after the day.
+TEST(SLOT_zone_rules_of_every_form_are_those_of_the_c_library)
+{
+    static const char *const rules[] = {
+        "AAA3BBB,J59,J60", "AAA3BBB,J60/0,J300/0", "AAA3BBB,58,59", "AAA3BBB,59/0,299",
+        "AAA-3BBB,J300,J60", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
+        "AAA-2BBB,M3.4.4/50,M10.4.4/50", "AAA1BBB-1:30,M2.1.3,M2.4.5", "AAA0",
+    };
+    uint64_t dice = 17;
+    for (size_t i = 0; i < countof(rules); i++) {
+        const struct zone *zone = zone_by_rule(rules[i]);
+        clock_by(rules[i]);
+        for (int n = 0; n < 5000; n++)
+            expect_offset(zone, draw(&dice, (int64_t)100 * YEAR));
+        for (int64_t at = 0; at < (int64_t)40 * YEAR; at = zone_span(zone, at).until) {
+            expect_offset(zone, at);
+            expect_offset(zone, at + 1);
+        }
+    }
+}
+
+// The C library only looks at the changes of one year, so these are by hand.
+TEST(SLOT_zone_rules_may_change_the_clock_in_the_next_year)
+{
+    static const struct { const char *rule, *instant; int64_t offset; } rows[] = {
+        { "EST5EDT,0/0,J365/25", "2025-12-31T23:59:59Z", -4 * HOUR },  // summer all year
+        { "EST5EDT,0/0,J365/25", "2026-01-01T04:59:59Z", -4 * HOUR },
+        { "EST5EDT,0/0,J365/25", "2026-01-01T05:00:00Z", -4 * HOUR },
+        { "AAA0BBB,J1/-20,J200", "2025-12-31T03:59:59Z", 0 },
+        { "AAA0BBB,J1/-20,J200", "2025-12-31T04:00:00Z", HOUR },
+        { "AAA0BBB,J200,J365/30", "2026-01-01T04:59:59Z", HOUR },
+        { "AAA0BBB,J200,J365/30", "2026-01-01T05:00:00Z", 0 },
+        { "AAA0BBB,J1/-167,J365/167", "2025-12-25T01:00:00Z", HOUR },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        int64_t instant = must_seconds(rows[i].instant);
+        struct zone_span span = zone_span(zone_by_rule(rows[i].rule), instant);
+        expect_int(span.offset, rows[i].offset, PLACE(rows[i].rule));
+        expect(span.from <= instant && instant < span.until, PLACE(rows[i].rule));
+    }
 }
 
 // ----- names and files

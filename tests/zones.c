@@ -40,10 +40,15 @@ const struct zone *must_zone(const char *name)
     return zone;
 }
 
+void clock_by(const char *rule)
+{
+    EXPECT(setenv("TZ", rule, 1) == 0);
+    tzset();
+}
+
 void clock_in(const char *name)
 {
-    EXPECT(setenv("TZ", str_format(test_arena(), ":%s", name).s, 1) == 0);
-    tzset();
+    clock_by(str_format(test_arena(), ":%s", name).s);
 }
 
 int64_t clock_local(int64_t instant)

@@ -12,8 +12,9 @@ struct zone_names zone_names(void);  // of zone.tab, and UTC
 
 const struct zone *must_zone(const char *name);
 
-// From here on the C library's local time is this zone's.
+// From here on the C library's local time is this zone's, or by this rule.
 void clock_in(const char *name);
+void clock_by(const char *rule);
 int64_t clock_local(int64_t instant);  // what it shows, as model/zone.h counts local times
 
 int64_t must_seconds(const char *text);  // an RFC 3339 timestamp, in seconds since 1970

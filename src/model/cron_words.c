@@ -158,15 +158,15 @@ static bool on_the_minute(const struct clock *clock)
     return clock->seconds.bits == 1;
 }
 
-static bool has_few_times(const struct clock *clock)
+static int times(const struct clock *clock)
 {
-    return size(clock->hours) * size(clock->minutes) * size(clock->seconds) <= TIMES_MAX;
+    return size(clock->hours) * size(clock->minutes) * size(clock->seconds);
 }
 
 // `at 9:00, 12:30 and 17:00`
 static void add_times(struct words *words, const struct clock *clock)
 {
-    begin_list(words, (size_t)(size(clock->hours) * size(clock->minutes) * size(clock->seconds)));
+    begin_list(words, (size_t)times(clock));
     buf_add(&words->buf, S("at "));
     for (int time = 0; time < HOURS_A_DAY * 3600; time++) {
         int hour = time / 3600, minute = time / 60 % 60, second = time % 60;
@@ -223,7 +223,7 @@ static void add_hourly(struct words *words, const struct clock *clock)
 
 static void add_clock(struct words *words, const struct clock *clock)
 {
-    if (has_few_times(clock)) {
+    if (times(clock) <= TIMES_MAX) {
         add_times(words, clock);
         return;
     }
@@ -344,7 +344,7 @@ struct str cron_words(struct arena *arena, const struct cron *cron)
         .hours = { cron->hours, 0, HOURS_A_DAY, NULL },
     };
     struct set months = { cron->months, 1, MONTHS, month_names };
-    if (is_daily(cron) && has_few_times(&clock))
+    if (is_daily(cron) && times(&clock) <= TIMES_MAX)
         buf_add(&words.buf, S("every day "));
     add_clock(&words, &clock);
     if (!is_daily(cron))

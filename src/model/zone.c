@@ -178,32 +178,32 @@ static size_t changes_until(const struct zone *zone, int64_t instant)
     return low;
 }
 
-// Puts a change of the rule into its place; of two at one instant the later one counts.
-static void insert(struct change *changes, size_t count, struct change change)
+// Narrows a span around an instant by one more change. Of two at one instant the later one counts.
+static void narrow(struct zone_span *span, int64_t instant, struct change change)
 {
-    size_t i = count;
-    for (; i > 0 && changes[i - 1].at > change.at; i--)
-        changes[i] = changes[i - 1];
-    changes[i] = change;
+    if (change.at > instant) {
+        span->until = change.at < span->until ? change.at : span->until;
+        return;
+    }
+    if (change.at >= span->from) {
+        span->from = change.at;
+        span->offset = change.offset;
+    }
 }
 
 // By the rule alone. A change may be a week away from its day, and so in a neighbouring year: with
 // the changes of five years there is always one before the instant and one after it.
 static struct zone_span rule_span(const struct zone_rule *rule, int64_t instant)
 {
+    struct zone_span span = { -far_away, far_away, rule->standard };
     if (!rule->changes)
-        return (struct zone_span){ -far_away, far_away, rule->standard };
-    struct change changes[10];
-    size_t count = 0;
+        return span;
     int64_t year = date_of(floor_div(instant, DAY_SECONDS)).year;
     for (int64_t y = year - 2; y <= year + 2; y++) {
-        insert(changes, count++, (struct change){ zone_rule_begin(rule, y), rule->summer });
-        insert(changes, count++, (struct change){ zone_rule_end(rule, y), rule->standard });
+        narrow(&span, instant, (struct change){ zone_rule_begin(rule, y), rule->summer });
+        narrow(&span, instant, (struct change){ zone_rule_end(rule, y), rule->standard });
     }
-    size_t next = 1;
-    while (next < count - 1 && changes[next].at <= instant)
-        next++;
-    return (struct zone_span){ changes[next - 1].at, changes[next].at, changes[next - 1].offset };
+    return span;
 }
 
 struct zone_span zone_span(const struct zone *zone, int64_t instant)
