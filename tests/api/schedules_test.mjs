@@ -180,7 +180,8 @@ test('SLOT_6_killed_in_a_run_its_row_is_failed_at_the_next_start', async () => {
     const { body } = await second.get(`/v1/jobs/${found.job_id}`);
     assert.deepEqual([body.state, body.failure_type], ['FAILED', 'PROCESS_TERMINATED']);
     assert.equal(await metric(second, 'pawl_runner_recovered_total'), 1);
-    assert.match(second.log, /RECOVERED/);
+    assert.equal(await metric(second, 'pawl_slots_recovered_total'), 1);
+    assert.match(second.log, /SLOTS_RECOVERED.*1 slots that an earlier process/);
     await until('it goes on', async () => (await runsOf(second, 'slow'))[0].status === 'running');
     await accounted(second, 'slow');
     await second.stop();
