@@ -57,7 +57,7 @@ bench: ## what Pawl does on this machine, beside plain inserts; small, into buil
 	@bench/suite --small --output build/bench-small
 
 bench-full: ## the same in full, into docs/benchmarks.*: ten minutes and 10 GB below TMPDIR
-	@tools/packages build
+	@tools/packages build bench
 	@tools/build build pawl
 	@bench/suite
 

@@ -34,14 +34,20 @@ static void *post(void *self)
     return NULL;
 }
 
-static bool post_all(struct http_stand *s, struct poster *posters, long jobs, double *seconds,
-                     struct pawl_error *err)
+struct posting {
+    struct http_stand *stand;
+    struct poster *posters;  // as many as there are threads
+};
+
+static bool post_all(void *self, long jobs, double *seconds, struct pawl_error *err)
 {
-    long count = s->bench->options.threads;
+    struct posting *p = self;
+    struct poster *posters = p->posters;
+    long count = p->stand->bench->options.threads;
     for (long i = 0; i < count; i++) {
-        posters[i].first = s->made;
+        posters[i].first = p->stand->made;
         posters[i].jobs = jobs / count + (i < jobs % count);
-        s->made += posters[i].jobs;
+        p->stand->made += posters[i].jobs;
     }
     double start = seconds_now();
     bool done = crew_work(posters, sizeof *posters, count, post, err);
@@ -53,21 +59,17 @@ static bool post_in_turns(struct http_stand *s, struct poster *posters, struct r
                           struct pawl_error *err)
 {
     const struct bench_options *o = &s->bench->options;
-    long jobs = o->jobs / HTTP_TURNS > o->threads ? o->jobs / HTTP_TURNS : o->threads;
-    double embedded[HTTP_TURNS], http[HTTP_TURNS], took;
-    for (long i = 0; i < HTTP_TURNS; i++) {
-        bench_tell(o, "single jobs", i, HTTP_TURNS);
-        if (!runs_enqueue(runs, o->threads, jobs, &took, err))
-            return false;
-        embedded[i] = (double)jobs / took;
-        if (!post_all(s, posters, jobs, &took, err))
-            return false;
-        http[i] = (double)jobs / took;
-    }
-    double by_library = median(embedded, HTTP_TURNS), by_http = median(http, HTTP_TURNS);
-    http_note(s, HTTP_EMBEDDED_ENQUEUE_PER_S, by_library);
-    http_note(s, HTTP_ENQUEUE_PER_S, by_http);
-    http_note(s, HTTP_ENQUEUE_OVER_EMBEDDED, by_http / by_library);
+    long jobs = o->jobs / TURNS > o->threads ? o->jobs / TURNS : o->threads;
+    struct way ways[] = {
+        { jobs, runs_enqueue, &(struct runs_crew){ runs, o->threads } },
+        { jobs, post_all, &(struct posting){ s, posters } },
+    };
+    struct rates rates;
+    if (!take_turns(o, "single jobs", ways, &rates, err))
+        return false;
+    http_note(s, HTTP_EMBEDDED_ENQUEUE_PER_S, rates.per_s[0]);
+    http_note(s, HTTP_ENQUEUE_PER_S, rates.per_s[1]);
+    http_note(s, HTTP_ENQUEUE_OVER_EMBEDDED, rates.ratio);
     return true;
 }
 
@@ -94,14 +96,16 @@ static bool measure_posts(struct http_stand *s, struct stand *embedded, struct p
 // ----- batches
 
 struct drain {
+    struct http_stand *stand;
     struct http_client client;
     struct arena arena;  // of one batch
     const char *type;
 };
 
 // Enqueues what is to be drained, and nobody measures it.
-static bool fill(struct http_stand *s, struct drain *d, long jobs, struct pawl_error *err)
+static bool fill(struct drain *d, long jobs, struct pawl_error *err)
 {
+    struct http_stand *s = d->stand;
     struct http_answer answer;
     for (long left = jobs; left > 0; left -= s->bench->options.batch) {
         arena_reset(&d->arena);
@@ -169,10 +173,12 @@ static bool drain_batch(struct drain *d, long limit, long *drained, struct pawl_
         || fail(err, PAWL_CONFLICT, "of %ld jobs only %ld could be committed", *drained, ended);
 }
 
-static bool drain_all(struct http_stand *s, struct drain *d, long jobs, double *seconds,
-                      struct pawl_error *err)
+static bool drain_by_http(void *self, long jobs, double *seconds, struct pawl_error *err)
 {
-    long batch = s->bench->options.batch, drained = 0;
+    struct drain *d = self;
+    long batch = d->stand->bench->options.batch, drained = 0;
+    if (!fill(d, jobs, err))
+        return false;
     double start = seconds_now();
     for (long left = jobs; left > 0; left -= drained)
         if (!drain_batch(d, left < batch ? left : batch, &drained, err))
@@ -181,35 +187,35 @@ static bool drain_all(struct http_stand *s, struct drain *d, long jobs, double *
     return true;
 }
 
-static bool drain_in_turns(struct http_stand *s, struct drain *d, struct stand *embedded,
-                           struct pawl_error *err)
+static bool drain_by_library(void *self, long jobs, double *seconds, struct pawl_error *err)
 {
-    long jobs = s->bench->options.jobs / HTTP_TURNS > 0 ? s->bench->options.jobs / HTTP_TURNS : 1;
-    double library[HTTP_TURNS], http[HTTP_TURNS], took;
-    for (long i = 0; i < HTTP_TURNS; i++) {
-        bench_tell(&s->bench->options, "batches", i, HTTP_TURNS);
-        if (!stand_enqueue(embedded, NULL, jobs, err) || !fill(s, d, jobs, err))
-            return false;
-        double start = seconds_now();
-        if (!stand_drain(embedded, jobs, err))
-            return false;
-        library[i] = (double)jobs / (seconds_now() - start);
-        if (!drain_all(s, d, jobs, &took, err))
-            return false;
-        http[i] = (double)jobs / took;
-    }
-    double by_library = median(library, HTTP_TURNS), by_http = median(http, HTTP_TURNS);
-    http_note(s, HTTP_EMBEDDED_DRAIN_PER_S, by_library);
-    http_note(s, HTTP_DRAIN_PER_S, by_http);
-    http_note(s, HTTP_DRAIN_OVER_EMBEDDED, by_http / by_library);
+    if (!stand_enqueue(self, NULL, jobs, err))
+        return false;
+    double start = seconds_now();
+    bool done = stand_drain(self, jobs, err);
+    *seconds = seconds_now() - start;
+    return done;
+}
+
+static bool drain_in_turns(struct drain *d, struct stand *embedded, struct pawl_error *err)
+{
+    struct http_stand *s = d->stand;
+    long jobs = s->bench->options.jobs / TURNS > 0 ? s->bench->options.jobs / TURNS : 1;
+    struct way ways[] = { { jobs, drain_by_library, embedded }, { jobs, drain_by_http, d } };
+    struct rates rates;
+    if (!take_turns(&s->bench->options, "batches", ways, &rates, err))
+        return false;
+    http_note(s, HTTP_EMBEDDED_DRAIN_PER_S, rates.per_s[0]);
+    http_note(s, HTTP_DRAIN_PER_S, rates.per_s[1]);
+    http_note(s, HTTP_DRAIN_OVER_EMBEDDED, rates.ratio);
     return true;
 }
 
 static bool measure_batches(struct http_stand *s, struct stand *embedded, struct pawl_error *err)
 {
-    struct drain drain = { .type = embedded->type_names[0] };
+    struct drain drain = { .stand = s, .type = embedded->type_names[0] };
     bool done = http_client_open(&drain.client, s->server.port, err)
-        && drain_in_turns(s, &drain, embedded, err);
+        && drain_in_turns(&drain, embedded, err);
     http_client_end(&drain.client);
     arena_end(&drain.arena);
     return done;

@@ -93,7 +93,7 @@ static void note_times(struct http_stand *s, double *posts, size_t post_count, d
 static long turn_of(long jobs, long most)
 {
     long all = jobs < most ? jobs : most;
-    return all / HTTP_TURNS > 0 ? all / HTTP_TURNS : 1;
+    return all / TURNS > 0 ? all / TURNS : 1;
 }
 
 static bool pace_in_turns(struct http_stand *s, struct pacer *pacers, struct control *control,
@@ -102,15 +102,15 @@ static bool pace_in_turns(struct http_stand *s, struct pacer *pacers, struct con
     static double posts[POSTS_MAX], commits[COMMITS_MAX];
     long post_count = turn_of(s->bench->options.jobs, POSTS_MAX);
     long commit_count = turn_of(s->bench->options.jobs, COMMITS_MAX);
-    for (long i = 0; i < HTTP_TURNS; i++) {
-        bench_tell(&s->bench->options, "steady rate", i, HTTP_TURNS);
+    for (long i = 0; i < TURNS; i++) {
+        bench_tell(&s->bench->options, "steady rate", i, TURNS);
         struct pace pace = { .posts = post_count, .took_us = posts + i * post_count };
         if (!commit_once(control, commits + i * commit_count, commit_count, err)
             || !pace_once(s, pacers, pace, err))
             return false;
     }
-    note_times(s, posts, (size_t)(HTTP_TURNS * post_count), commits,
-               (size_t)(HTTP_TURNS * commit_count));
+    note_times(s, posts, (size_t)(TURNS * post_count), commits,
+               (size_t)(TURNS * commit_count));
     return true;
 }
 

@@ -6,8 +6,7 @@
 #include "bench/http_client.h"
 #include "bench/runs.h"
 #include "bench/served.h"
-
-enum { HTTP_TURNS = 5 };
+#include "bench/turns.h"
 
 struct http_stand {
     struct http_bench *bench;

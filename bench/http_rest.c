@@ -10,14 +10,14 @@ enum { IDLE_S = 5,
 
 bool measure_http_start(struct http_stand *s, struct pawl_error *err)
 {
-    double took[HTTP_TURNS];
-    for (long i = 0; i < HTTP_TURNS; i++) {
-        bench_tell(&s->bench->options, "start", i, HTTP_TURNS);
+    double took[TURNS];
+    for (long i = 0; i < TURNS; i++) {
+        bench_tell(&s->bench->options, "start", i, TURNS);
         if ((s->server.pid && !served_stop(&s->server, err))
             || !served_start(&s->server, &took[i], err))
             return false;
     }
-    http_note(s, HTTP_SERVE_READY_MS, median(took, HTTP_TURNS) * 1e3);
+    http_note(s, HTTP_SERVE_READY_MS, median(took, TURNS) * 1e3);
     return true;
 }
 

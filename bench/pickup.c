@@ -3,8 +3,9 @@
 #include "bench/measure.h"
 #include "bench/parts.h"
 #include "bench/runs.h"
+#include "bench/turns.h"
 
-enum { TURNS = 5, SINGLES = 1000, SAMPLES = 2000 };
+enum { SINGLES = 1000, SAMPLES = 2000 };
 
 static long least(long a, long b)
 {
@@ -16,20 +17,16 @@ static bool measure_threads(struct bench *b, struct runs *runs, struct pawl_erro
 {
     long threads = b->options.threads, one = least(SINGLES / TURNS, b->options.jobs);
     long all = 10 * one > threads ? 10 * one : threads;
-    double one_per_s[TURNS], all_per_s[TURNS], took;
-    for (long i = 0; i < TURNS; i++) {
-        bench_progress(b, "single enqueues", i, TURNS);
-        if (!runs_enqueue(runs, 1, one, &took, err))
-            return false;
-        one_per_s[i] = (double)one / took;
-        if (!runs_enqueue(runs, threads, all, &took, err))
-            return false;
-        all_per_s[i] = (double)all / took;
-    }
-    double by_one = median(one_per_s, TURNS), by_all = median(all_per_s, TURNS);
-    bench_note(b, FIGURE_ONE_THREAD_ENQUEUE_PER_S, by_one);
-    bench_note(b, FIGURE_THREADS_ENQUEUE_PER_S, by_all);
-    bench_note(b, FIGURE_THREADS_OVER_ONE, by_all / by_one);
+    struct way ways[] = {
+        { one, runs_enqueue, &(struct runs_crew){ runs, 1 } },
+        { all, runs_enqueue, &(struct runs_crew){ runs, threads } },
+    };
+    struct rates rates;
+    if (!take_turns(&b->options, "single enqueues", ways, &rates, err))
+        return false;
+    bench_note(b, FIGURE_ONE_THREAD_ENQUEUE_PER_S, rates.per_s[0]);
+    bench_note(b, FIGURE_THREADS_ENQUEUE_PER_S, rates.per_s[1]);
+    bench_note(b, FIGURE_THREADS_OVER_ONE, rates.ratio);
     return true;
 }
 

@@ -23,6 +23,15 @@ function init()
   end
 end
 
+-- The last line of what is printed, for bench/suite.
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"seconds":%.3f,"p50_us":%d,"p99_us":%d,"refused":%d,"errors":%d}\n',
+    summary.requests, summary.duration / 1e6, latency:percentile(50), latency:percentile(99),
+    e.status, e.connect + e.read + e.write + e.timeout))
+end
+
 function request()
   made = made + 1
   return wrk.format("POST", "/v1/jobs", nil, string.format(

@@ -88,8 +88,10 @@ static void *produce(void *self)
     return NULL;
 }
 
-bool runs_enqueue(struct runs *r, long threads, long jobs, double *seconds, struct pawl_error *err)
+bool runs_enqueue(void *crew, long jobs, double *seconds, struct pawl_error *err)
 {
+    struct runs *r = ((struct runs_crew *)crew)->runs;
+    long threads = ((struct runs_crew *)crew)->threads;
     struct producer *producers = calloc((size_t)threads, sizeof *producers);
     if (!producers)
         return fail(err, PAWL_NO_MEMORY, "no memory for %ld threads", threads);

@@ -19,9 +19,12 @@ struct runs {
 CHECKED bool runs_open(struct runs *runs, struct stand *stand, struct pawl_error *err);
 void runs_end(struct runs *runs);  // stops the runner; with the zero value: nothing
 
-// Enqueues `jobs` one by one from so many threads at once, while the runner rests.
-CHECKED bool runs_enqueue(struct runs *runs, long threads, long jobs, double *seconds,
-                          struct pawl_error *err);
+// Enqueues `jobs` one by one from so many threads at once, while the runner rests. For take_turns.
+struct runs_crew {
+    struct runs *runs;
+    long threads;
+};
+CHECKED bool runs_enqueue(void *crew, long jobs, double *seconds, struct pawl_error *err);
 
 // Enqueues `jobs` more while the runner rests, then lets it work until all have ended, and says how
 // long that took.

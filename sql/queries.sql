@@ -685,11 +685,11 @@ SELECT coalesce(max(id), 0) + 1 FROM count_deltas --sqlite
 ;
 
 -- name: count_delta_insert
-INSERT INTO count_deltas (id, changes) VALUES ($1, $2);
+INSERT INTO count_deltas (id, changes, period) VALUES ($1, $2, $3);
 
 -- name: count_deltas
 -- scans: it has few rows: every 64th insert folds them into queue_counts
-SELECT changes FROM count_deltas;
+SELECT changes, period FROM count_deltas;
 
 -- name: count_deltas_delete
 -- scans: as above
@@ -707,6 +707,20 @@ ON CONFLICT (org, queue) DO UPDATE SET ready = queue_counts.ready + excluded.rea
 
 -- name: queue_counts_of_org
 SELECT queue, ready, delayed, blocked, held, backoff, running FROM queue_counts WHERE org = $1;
+
+-- name: queue_flow_add
+-- A period that comes to the place of an earlier one begins with what is added.
+INSERT INTO queue_flows (org, queue, place, period, enqueued, ended)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (org, queue, place) DO UPDATE SET
+       enqueued = excluded.enqueued
+         + CASE WHEN queue_flows.period = excluded.period THEN queue_flows.enqueued ELSE 0 END,
+       ended = excluded.ended
+         + CASE WHEN queue_flows.period = excluded.period THEN queue_flows.ended ELSE 0 END,
+       period = excluded.period;
+
+-- name: queue_flows_of_org
+SELECT queue, period, enqueued, ended FROM queue_flows WHERE org = $1;
 
 -- name: queue_page
 SELECT id, name FROM queues WHERE id > $1 ORDER BY id LIMIT $2;

@@ -147,6 +147,31 @@ TEST(a_buffer_keeps_a_beginning_and_never_a_text_with_a_hole)
     EXPECT_STR(buf_str(&buf), "abc");
 }
 
+TEST(a_buffer_that_expects_much_has_room_at_once_and_takes_no_more_than_its_maximum)
+{
+    struct buf buf = buf_new(test_arena(), 100);
+    buf_expect(&buf, 80);
+    const char *at = buf.s;
+    for (int i = 0; i < 8; i++)
+        buf_add(&buf, S("0123456789"));
+    EXPECT(buf.s == at && !buf.full);
+    buf_expect(&buf, SIZE_MAX);
+    EXPECT(!buf.full);
+    EXPECT_INT(buf.n, 80);
+    buf_add(&buf, S("0123456789012345678901234567890"));
+    EXPECT(buf.full);
+}
+
+TEST(a_buffer_takes_numbers_with_their_zeros)
+{
+    struct buf buf = buf_new(test_arena(), 100);
+    buf_add_int(&buf, 7, 3);
+    buf_add_int(&buf, -7, 3);
+    buf_add_int(&buf, 1234, 3);
+    buf_add_int(&buf, 0, 1);
+    EXPECT_STR(buf_str(&buf), "007-00712340");
+}
+
 TEST(a_buffer_takes_text_characters_and_formats)
 {
     struct buf buf = buf_new(test_arena(), 100000);

@@ -4,7 +4,7 @@
 set -u
 here=$(realpath "$(dirname "$0")")
 slots=${BUILD:?the build directory}/tests/programs/slots
-# croniter is Debian's package, so it is of Debian's Python, whichever else comes first in PATH.
-python=python3
-"$python" -c 'import croniter' 2>/dev/null || python=/usr/bin/python3
+# croniter is Debian's package, and so of Debian's Python, whichever else comes first in PATH.
+python=/usr/bin/python3
+"$python" -c 'import croniter' 2>/dev/null || python=python3
 exec "$python" "$here/cron_compare.py" "$slots" "${CRON_CASES:-600}" "${CRON_SEED:-1}"

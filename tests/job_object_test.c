@@ -222,6 +222,21 @@ TEST(OPS_1_the_job_object_of_a_dead_letter_shows_what_happened)
     expect_field(object, "origin", "\"retry\"");
 }
 
+// What is nested as deeply as a payload may be is one level deeper in its object.
+TEST(OPS_1_the_job_object_has_the_payload_as_it_is_stored)
+{
+    struct job job = job_in(PHASE_READY, JOB_QUEUED);
+    char deep[2 * JSON_DEPTH_MAX + 1] = {0};
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) {
+        deep[i] = '[';
+        deep[2 * JSON_DEPTH_MAX - 1 - i] = ']';
+    }
+    job.contract.payload = str_of(deep);
+    SCOPED(json) json_t *object = job_json(test_arena(), &job);
+    expect_keys(object, JOB_FIELDS);
+    expect_field(object, "payload", deep);
+}
+
 TEST(EXEC_1_the_execution_object_has_every_field)
 {
     struct execution execution = {

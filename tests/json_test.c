@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_put.h"
 #include "base/world.h"
 
 static const size_t bytes_max = (size_t)1 << 20;
@@ -360,4 +361,64 @@ TEST(json_that_has_no_memory_is_refused_wherever_it_ran_out)
         EXPECT(done || err.code == PAWL_NO_MEMORY || err.code == PAWL_INVALID);
     }
     EXPECT(tries > 10);
+}
+
+// ----- written without a value
+
+TEST(json_is_put_together_with_its_commas)
+{
+    struct buf out = buf_new(test_arena(), bytes_max);
+    json_put_open(&out, NULL, '{');
+    json_put_open(&out, "none", '[');
+    json_put_close(&out, ']');
+    json_put_open(&out, "some", '[');
+    json_put_raw(&out, NULL, S("{\"kept\": [1e2]}"));
+    json_put_int(&out, NULL, -7);
+    json_put_close(&out, ']');
+    json_put_open(&out, "inside", '{');
+    json_put_bool(&out, "yes", true);
+    json_put_bool(&out, "no", false);
+    json_put_close(&out, '}');
+    json_put_text(&out, "mark", S("a[{,"));
+    json_put_text(&out, "after", S("b"));
+    json_put_close(&out, '}');
+    EXPECT_STR(buf_str(&out), "{\"none\":[],\"some\":[{\"kept\": [1e2]},-7],"
+                              "\"inside\":{\"yes\":true,\"no\":false},"
+                              "\"mark\":\"a[{,\",\"after\":\"b\"}");
+}
+
+TEST(json_that_is_put_has_null_for_what_there_is_not)
+{
+    struct buf out = buf_new(test_arena(), bytes_max);
+    json_put_open(&out, NULL, '[');
+    json_put_text(&out, NULL, S(""));
+    json_put_time(&out, NULL, 0);
+    json_put_id(&out, NULL, (struct id){ 0, 0 });
+    json_put_raw(&out, NULL, S(""));
+    json_put_time(&out, NULL, SECONDS(1));
+    json_put_id(&out, NULL, (struct id){ 8 << 12, 8 });
+    json_put_close(&out, ']');
+    EXPECT_STR(buf_str(&out), "[null,null,null,null,\"1970-01-01T00:00:01.000Z\","
+                              "\"00000000-0008-7000-8000-000000000008\"]");
+}
+
+TEST(json_that_is_put_is_the_text_of_its_value)
+{
+    static const int64_t numbers[] = { 0, 9, 10, -1, INT64_MAX, INT64_MIN };
+    struct buf out = buf_new(test_arena(), bytes_max);
+    json_put_open(&out, NULL, '[');
+    for (size_t i = 0; i < countof(numbers); i++)
+        json_put_int(&out, NULL, numbers[i]);
+    json_put_text(&out, NULL, S("\"\\/\b\f\n\r\t\x01\x1f\x7f\xe2\x82\xac\xf0\x9f\x98\x80"));
+    json_put_close(&out, ']');
+    EXPECT(str_eq(text_of(buf_str(&out)), buf_str(&out)));
+}
+
+TEST(json_that_is_put_into_too_little_room_says_so)
+{
+    struct buf out = buf_new(test_arena(), 8);
+    json_put_open(&out, NULL, '{');
+    json_put_text(&out, "name", S("text"));
+    json_put_close(&out, '}');
+    EXPECT(out.full);
 }

@@ -122,6 +122,7 @@ TEST_EACH_DB(OPS_3_the_numbers_of_an_earlier_store_are_made_when_it_is_migrated)
     rich_store(box);
     struct str before = box_text(box, "SELECT count(*) FROM ready");
     box_sql(box, "DROP VIEW pawl_idempotency_keys; DROP TABLE queue_counts;"
+                 "DROP TABLE queue_flows;"
                  "DROP TABLE queue_pauses; DROP TABLE count_deltas; DROP TABLE execution_logs;"
                  "DROP VIEW pawl_job_runs; DROP TABLE job_runs; DROP TABLE slot_skips;"
                  "DROP TABLE schedules; DROP TABLE leader;"

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_put.h"
+
 // What a refusal says, by jansson's code; for others it is what jansson says. What jansson found
 // there is not quoted: payloads hold what must not get into logs.
 static const char *const sentences[] = {
@@ -140,6 +142,12 @@ bool json_parse(struct str text, size_t bytes_max, json_t **value, struct pawl_e
     return false;
 }
 
+json_t *json_of(struct str text)
+{
+    json_t *value = NULL;
+    return load(text, &value, NULL) ? value : NULL;
+}
+
 void json_end(json_t **value)
 {
     json_decref(*value);
@@ -150,33 +158,6 @@ struct writer {
     struct buf buf;
     bool canonical;
 };
-
-// The escapes of RFC 8785; other control characters are \u00xx, all the rest stands for itself.
-static const char escapes[128] = {
-    ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
-    ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\',
-};
-
-static void write_string(struct writer *writer, struct str text)
-{
-    size_t plain = 0;  // from here on nothing needs an escape
-    buf_add_char(&writer->buf, '"');
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.s[i];
-        char escape = c < countof(escapes) ? escapes[c] : '\0';
-        if (c >= 0x20 && !escape)
-            continue;
-        buf_add(&writer->buf, (struct str){ text.s + plain, i - plain });
-        if (escape)
-            buf_addf(&writer->buf, "\\%c", escape);
-        else
-            buf_addf(&writer->buf, "\\u%04x", c);
-        plain = i + 1;
-    }
-    if (plain < text.n)
-        buf_add(&writer->buf, (struct str){ text.s + plain, text.n - plain });
-    buf_add_char(&writer->buf, '"');
-}
 
 // digits * 10^exponent
 struct decimal {
@@ -303,7 +284,7 @@ static void write_object(struct writer *writer, const json_t *object)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             buf_add_char(&writer->buf, ',');
-        write_string(writer, members[i].key);
+        json_put_string(&writer->buf, members[i].key);
         buf_add_char(&writer->buf, ':');
         write_value(writer, members[i].value);
     }
@@ -333,10 +314,11 @@ static void write_value(struct writer *writer, const json_t *value)
         write_array(writer, value);
         return;
     case JSON_STRING:
-        write_string(writer, (struct str){ json_string_value(value), json_string_length(value) });
+        json_put_string(&writer->buf,
+                        (struct str){ json_string_value(value), json_string_length(value) });
         return;
     case JSON_INTEGER:
-        buf_addf(&writer->buf, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        buf_add_int(&writer->buf, json_integer_value(value), 1);
         return;
     case JSON_REAL:
         write_real(writer, json_real_value(value));

@@ -13,6 +13,9 @@ enum { JSON_DEPTH_MAX = 32, JSON_KEY_BYTES_MAX = 256 };
 // over JSON_KEY_BYTES_MAX, nesting over JSON_DEPTH_MAX, anything after the value. PAWL_TOO_LARGE
 // for the size, PAWL_INVALID for the rest. On success the caller owns `*value`: SCOPED(json).
 CHECKED bool json_parse(struct str text, size_t bytes_max, json_t **value, struct pawl_error *err);
+// The value of a text that was checked before, or that we wrote ourselves: none of these limits.
+// NULL when there is no memory. The caller owns it.
+json_t *json_of(struct str text);
 void json_end(json_t **value);  // for SCOPED(json); NULL is fine
 
 // The value as compact JSON text. Order of keys, whole numbers (all 64 bits) and the difference

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -198,13 +199,11 @@ static size_t smaller(size_t a, size_t b)
 
 // Makes room for `bytes` more and the NUL after them. A buffer that was full once stays full: what
 // is in it is a beginning of the text, never a text with a hole.
-static bool room(struct buf *buf, size_t bytes)
+static bool grow(struct buf *buf, size_t bytes)
 {
     if (buf->full || bytes > buf->bytes_max - buf->n)
         return !(buf->full = true);
     size_t needed = buf->n + bytes;
-    if (buf->s && needed <= buf->capacity)
-        return true;
     size_t doubled = buf->capacity > SIZE_MAX / 2 ? SIZE_MAX : buf->capacity * 2;
     size_t capacity = doubled < BUF_BYTES_MIN ? BUF_BYTES_MIN : doubled;
     capacity = smaller(capacity < needed ? needed : capacity, buf->bytes_max);
@@ -217,6 +216,18 @@ static bool room(struct buf *buf, size_t bytes)
     return true;
 }
 
+static inline bool room(struct buf *buf, size_t bytes)
+{
+    return (buf->s && !buf->full && bytes <= buf->capacity - buf->n) || grow(buf, bytes);
+}
+
+// A guess that is too high does not fill the buffer.
+void buf_expect(struct buf *buf, size_t bytes)
+{
+    if (!buf->full)
+        (void)room(buf, smaller(bytes, buf->bytes_max - buf->n));
+}
+
 void buf_add(struct buf *buf, struct str text)
 {
     if (!room(buf, text.n))
@@ -227,7 +238,8 @@ void buf_add(struct buf *buf, struct str text)
 
 void buf_add_char(struct buf *buf, char c)
 {
-    buf_add(buf, (struct str){ &c, 1 });
+    if (room(buf, 1))
+        buf->s[buf->n++] = c;
 }
 
 void buf_addf(struct buf *buf, const char *format, ...)
@@ -242,6 +254,22 @@ void buf_addf(struct buf *buf, const char *format, ...)
     }
     va_end(again);
     va_end(args);
+}
+
+// Numbers are most of what is written, and a format string costs twenty times as much.
+void buf_add_int(struct buf *buf, int64_t number, int digits_min)
+{
+    char text[32];
+    char *end = text + sizeof text, *at = end;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    assert(digits_min < (int)sizeof text);
+    do {
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0 || end - at < digits_min);
+    if (number < 0)
+        *--at = '-';
+    buf_add(buf, (struct str){ at, (size_t)(end - at) });
 }
 
 struct str buf_str(const struct buf *buf)

@@ -62,7 +62,9 @@ struct buf {
 };
 
 struct buf buf_new(struct arena *arena, size_t bytes_max);
+void buf_expect(struct buf *buf, size_t bytes);  // about so many more will come: room at once
 void buf_add(struct buf *buf, struct str text);
 void buf_add_char(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *format, ...) PRINTF(2, 3);
+void buf_add_int(struct buf *buf, int64_t number, int digits_min);  // zeros before it, if need be
 struct str buf_str(const struct buf *buf);

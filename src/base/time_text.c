@@ -100,16 +100,37 @@ bool time_parse(struct str text, pawl_time *time)
     return true;
 }
 
-struct str time_text(struct arena *arena, pawl_time time)
+// `-08`: the mark, and the number with leading zeros.
+static char *put_part(char *at, char mark, int64_t number, int digits)
 {
+    *at = mark;
+    for (int i = digits; i > 0; i--, number /= 10)
+        at[i] = (char)('0' + number % 10);
+    return at + digits + 1;
+}
+
+void time_add(struct buf *buf, pawl_time time)
+{
+    char text[32];
     int64_t of_day = time % DAYS(1);
     struct date date = date_of(time / DAYS(1) - (of_day < 0));
     int64_t ms = (of_day < 0 ? of_day + DAYS(1) : of_day) / MILLISECONDS(1);
-    return str_format(arena,
-                      "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64
-                      ":%02" PRId64 ".%03" PRId64 "Z",
-                      date.year, date.month, date.day, ms / 3600000, ms / 60000 % 60,
-                      ms / 1000 % 60, ms % 1000);
+    char *at = put_part(text, '-', date.month, 2);
+    at = put_part(at, '-', date.day, 2);
+    at = put_part(at, 'T', ms / 3600000, 2);
+    at = put_part(at, ':', ms / 60000 % 60, 2);
+    at = put_part(at, ':', ms / 1000 % 60, 2);
+    at = put_part(at, '.', ms % 1000, 3);
+    *at++ = 'Z';
+    buf_add_int(buf, date.year, 4);
+    buf_add(buf, (struct str){ text, (size_t)(at - text) });
+}
+
+struct str time_text(struct arena *arena, pawl_time time)
+{
+    struct buf text = buf_new(arena, SIZE_MAX);
+    time_add(&text, time);
+    return buf_str(&text);
 }
 
 // Largest first: the largest unit that divides a duration gives its shortest text.

@@ -9,6 +9,7 @@ bool time_parse(struct str text, pawl_time *time);
 
 // `2026-08-22T10:00:00.123Z`: UTC with milliseconds, always 24 characters for years 1970 to 9999.
 struct str time_text(struct arena *arena, pawl_time time);
+void time_add(struct buf *buf, pawl_time time);
 
 // A whole number and one unit of ms s m h d; not negative, at most 100 years (36525d).
 bool duration_parse(struct str text, int64_t *microseconds);

@@ -76,6 +76,29 @@ struct backend {
                               json_t **done, struct pawl_error *err);
 };
 
+// Both have a function of the same name for each but the first, so that the table is written once.
+#define BACKEND(enqueue_jobs)                                                                      \
+    {                                                                                              \
+        .enqueue = (enqueue_jobs),                                                                 \
+        .wait = wait_for_end,                                                                      \
+        .record = record_of,                                                                       \
+        .jobs = list_jobs,                                                                         \
+        .act = act_on_job,                                                                         \
+        .change = change_job,                                                                      \
+        .key_create = create_key,                                                                  \
+        .keys = list_keys,                                                                         \
+        .key_revoke = revoke_key,                                                                  \
+        .queues = list_queues,                                                                     \
+        .queue_pause = pause_queue,                                                                \
+        .queue_purge = purge_queue,                                                                \
+        .schedules = list_schedules,                                                               \
+        .schedule = act_on_schedule,                                                               \
+        .schedule_rows = list_schedule_rows,                                                       \
+        .schedule_next = next_of_schedule,                                                         \
+        .schedule_trigger = trigger_schedule,                                                      \
+        .schedule_backfill = backfill_schedule,                                                    \
+    }
+
 extern const struct backend backend_store, backend_server;
 
 // Chooses by options, then by the environment; with neither, the server at the default address if

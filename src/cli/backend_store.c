@@ -372,23 +372,4 @@ static bool backfill_schedule(struct cli *cli, struct str name, struct backfill 
         && give(out, backfill_json(&cli->arena, wanted), err);
 }
 
-const struct backend backend_store = {
-    .enqueue = batch_store,
-    .wait = wait_for_end,
-    .record = record_of,
-    .jobs = list_jobs,
-    .act = act_on_job,
-    .change = change_job,
-    .key_create = create_key,
-    .keys = list_keys,
-    .key_revoke = revoke_key,
-    .queues = list_queues,
-    .queue_pause = pause_queue,
-    .queue_purge = purge_queue,
-    .schedules = list_schedules,
-    .schedule = act_on_schedule,
-    .schedule_rows = list_schedule_rows,
-    .schedule_next = next_of_schedule,
-    .schedule_trigger = trigger_schedule,
-    .schedule_backfill = backfill_schedule,
-};
+const struct backend backend_store = BACKEND(batch_store);

@@ -94,11 +94,12 @@ static const struct command commands[] = {
              { OPTION_PRIORITY, "-100 to 100, higher first" },
              { OPTION_QUEUE, "the queue it moves to" },
              WHERE, ORG, JSON, HELP) },
-    { "queues", "", 0, 0, "show queues: what waits, what runs, what is paused",
+    { "queues", "", 0, 0, "show queues: what waits, what runs, what goes through, what is paused",
       .details =
           "Without --org all orgs together. WEIGHT says how often a queue is served while others\n"
           "wait too; critical goes first, for at most nine jobs of ten. OLDEST is how long ago\n"
-          "the oldest ready job could have been taken.\n",
+          "the oldest ready job could have been taken. IN/MIN and OUT/MIN are the jobs that came\n"
+          "and that ended, well or badly, in the last minute.\n",
       .example = "pawl queues",
       .act = command_queues,
       OFFERS({ OPTION_ORG, "only the share of this org" }, WHERE, JSON, HELP) },

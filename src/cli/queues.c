@@ -7,8 +7,9 @@
 #include "cli/progress.h"
 #include "cli/verb.h"
 
-static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "DELAYED",
-                                        "BLOCKED", "BACKOFF", "HELD", "WEIGHT", "LIMIT" };
+static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "IN/MIN",
+                                        "OUT/MIN", "DELAYED", "BLOCKED", "BACKOFF", "HELD",
+                                        "WEIGHT", "LIMIT" };
 
 static struct str paused(const json_t *queue)
 {
@@ -36,6 +37,8 @@ static void add_row(struct table *table, const json_t *queue, pawl_time now)
     table_add(table, paused(queue));
     add_places(table, queue, at_work, countof(at_work));
     table_add(table, oldest ? ago(arena, oldest, now) : S(""));
+    table_add_number(table, object_number(queue, "enqueued_per_minute"));
+    table_add_number(table, object_number(queue, "ended_per_minute"));
     add_places(table, queue, waiting, countof(waiting));
     table_add_number(table, object_number(queue, "weight"));
     table_add(table, object_value(arena, queue, "depth_max"));

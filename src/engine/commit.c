@@ -203,6 +203,7 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
     e->finished_at = tx->now;
     e->end_reason = END_DONE;
     tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
+    tx_flow(tx, e->org, e->queue, FLOW_ENDED);
     assert(!execution_problem(e));
     return place_next_of_key(tx, e->org, e->serial_key, err) && slot_succeeded(tx, e, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);

@@ -143,6 +143,7 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
     struct waiting waiting = waiting_of(job);
     job->state = JOB_CREATED;
     job->phase = PHASE_HELD;
+    tx_flow(tx, job->keys.org, job->keys.queue, FLOW_ENQUEUED);
     if (!event_append_by_creator(tx, subject, EVENT_JOB_CREATED, err))
         return false;
     if (job->contract.hold)

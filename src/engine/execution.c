@@ -243,7 +243,10 @@ static bool end_job(struct tx *tx, const struct execution *e, const struct verdi
         .reason = e->error_message,
         .policy = e->policy,
     };
-    return job_move(job, v->state, v->type, err) && outcome_fail(tx, &ending, err);
+    if (!job_move(job, v->state, v->type, err))
+        return false;
+    tx_flow(tx, e->org, e->queue, FLOW_ENDED);
+    return outcome_fail(tx, &ending, err);
 }
 
 bool execution_end(struct tx *tx, struct execution *e, enum end_reason reason,

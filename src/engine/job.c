@@ -45,6 +45,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
         .message = message,
         .policy = job->keys.policy,
     };
+    tx_flow(tx, job->keys.org, job->keys.queue, FLOW_ENDED);
     return outcome_fail(tx, &ending, err);
 }
 

@@ -55,6 +55,7 @@ struct queue_view {
     pawl_time share_paused_at;  // the caller's share
     struct str share_paused_by;
     int64_t at[PLACES];
+    int64_t a_minute[FLOWS];
     pawl_time oldest_ready_at;  // since when its oldest ready job could be claimed; 0: not known
     struct queue_term term;
 };

@@ -48,6 +48,12 @@ static bool add_terms(struct tx *tx, struct list *views, const struct queue_term
     return true;
 }
 
+static void take_counts(struct queue_view *view, const struct queue_count *count)
+{
+    memcpy(view->at, count->at, sizeof view->at);
+    memcpy(view->a_minute, count->a_minute, sizeof view->a_minute);
+}
+
 static bool add_counts(struct tx *tx, struct list *views, int64_t org, struct pawl_error *err)
 {
     struct queue_count *counts = NULL;
@@ -59,7 +65,7 @@ static bool add_counts(struct tx *tx, struct list *views, int64_t org, struct pa
         if (!view_of(tx, views, counts[i].queue, &view, err))
             return false;
         if (view)
-            memcpy(view->at, counts[i].at, sizeof view->at);
+            take_counts(view, &counts[i]);
     }
     return true;
 }
@@ -197,6 +203,8 @@ json_t *queue_json(struct arena *arena, const struct queue_view *queue)
         { "waiting", json_integer(waiting(queue)) },
         { "jobs", places_json(queue) },
         { "oldest_ready_at", json_time_or_null(arena, queue->oldest_ready_at) },
+        { "enqueued_per_minute", json_integer(queue->a_minute[FLOW_ENQUEUED]) },
+        { "ended_per_minute", json_integer(queue->a_minute[FLOW_ENDED]) },
         { "weight", json_integer(queue->term.weight) },
         { "depth_max", queue->term.depth_max ? json_integer(queue->term.depth_max) : json_null() },
     };

@@ -1,6 +1,7 @@
 // The mover and the checker of executions.
 #include "model/execution.h"
 
+#include "base/json_put.h"
 #include "model/json_field.h"
 
 bool execution_move(struct execution *execution, enum execution_status to, struct pawl_error *err)
@@ -63,27 +64,41 @@ const char *execution_problem(const struct execution *e)
     return NULL;
 }
 
+static void put_error(struct buf *out, const struct execution *e)
+{
+    if (e->error_class == ERROR_NONE && e->error_message.n == 0) {
+        json_put_raw(out, "error", S("null"));
+        return;
+    }
+    json_put_open(out, "error", '{');
+    json_put_text(out, "class", str_of(error_class_name(e->error_class)));
+    json_put_text(out, "message", e->error_message);
+    json_put_text(out, "detail", e->error_detail);
+    json_put_close(out, '}');
+}
+
+void execution_put(struct buf *out, const struct execution *e)
+{
+    json_put_id(out, "exec_id", e->id);
+    json_put_id(out, "job_id", e->job);
+    json_put_int(out, "attempt", e->attempt);
+    json_put_text(out, "lease_owner", e->lease_owner);
+    json_put_time(out, "lease_expires_at", e->lease_expires_at);
+    json_put_text(out, "status", str_of(execution_status_name(e->status)));
+    json_put_time(out, "leased_at", e->leased_at);
+    json_put_time(out, "started_at", e->started_at);
+    json_put_time(out, "committed_at", e->committed_at);
+    json_put_time(out, "finished_at", e->finished_at);
+    json_put_text(out, "end_reason", str_of(end_reason_name(e->end_reason)));
+    put_error(out, e);
+    json_put_progress(out, "progress", e->progress_percent, e->progress_message);
+}
+
 json_t *execution_json(struct arena *arena, const struct execution *e)
 {
-    json_t *error = json_null();
-    if (e->error_class != ERROR_NONE || e->error_message.n)
-        error = json_pack("{s:s, s:o, s:o}", "class", error_class_name(e->error_class), "message",
-                          json_text_or_null(e->error_message), "detail",
-                          json_text_or_null(e->error_detail));
-    const struct json_field fields[] = {
-        { "exec_id", json_text_or_null(id_text(arena, e->id)) },
-        { "job_id", json_text_or_null(id_text(arena, e->job)) },
-        { "attempt", json_integer(e->attempt) },
-        { "lease_owner", json_text_or_null(e->lease_owner) },
-        { "lease_expires_at", json_time_or_null(arena, e->lease_expires_at) },
-        { "status", json_string(execution_status_name(e->status)) },
-        { "leased_at", json_time_or_null(arena, e->leased_at) },
-        { "started_at", json_time_or_null(arena, e->started_at) },
-        { "committed_at", json_time_or_null(arena, e->committed_at) },
-        { "finished_at", json_time_or_null(arena, e->finished_at) },
-        { "end_reason", json_text_or_null(str_of(end_reason_name(e->end_reason))) },
-        { "error", error },
-        { "progress", json_progress_or_null(e->progress_percent, e->progress_message) },
-    };
-    return json_object_of(fields, countof(fields));
+    struct buf text = buf_new(arena, SIZE_MAX);
+    json_put_open(&text, NULL, '{');
+    execution_put(&text, e);
+    json_put_close(&text, '}');
+    return text.full ? NULL : json_of(buf_str(&text));
 }

@@ -50,4 +50,7 @@ struct tally tally_after(const struct tally *tally, enum end_reason reason,
 // What must hold in the execution's status: NULL, or what does not.
 const char *execution_problem(const struct execution *execution);
 
+// The fields of the execution object of the interface, into an object that is open.
+void execution_put(struct buf *out, const struct execution *execution);
+// The whole object as a value, for who looks into it. The caller owns it; NULL: no memory.
 json_t *execution_json(struct arena *arena, const struct execution *execution);

@@ -60,5 +60,9 @@ CHECKED bool job_move(struct job *job, enum job_state to, enum failure_type why,
 // What must hold in the job's state: NULL, or what does not. Called on every job read and written.
 const char *job_problem(const struct job *job);
 
-// The job object of the interface. The caller owns the value.
+// The fields of the job object of the interface, into an object that is open.
+void job_put(struct buf *out, const struct job *job);
+// The whole object; empty when there is no memory.
+struct str job_text(struct arena *arena, const struct job *job);
+// The same as a value, for who looks into it. The caller owns it; NULL: no memory.
 json_t *job_json(struct arena *arena, const struct job *job);

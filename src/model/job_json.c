@@ -1,87 +1,76 @@
-// The job object of the interface: one row per field, in its order.
+// The job object of the interface: one line per field, in its order.
 
+#include "base/json_put.h"
 #include "base/time_text.h"
 #include "model/job.h"
 #include "model/json_field.h"
 
-static json_t *id_or_null(struct arena *arena, struct id id)
-{
-    return id.high || id.low ? json_text_or_null(id_text(arena, id)) : json_null();
-}
-
-static json_t *duration_or_null(struct arena *arena, int64_t microseconds)
-{
-    return microseconds ? json_text_or_null(duration_text(arena, microseconds)) : json_null();
-}
-
-static json_t *name_or_null(const char *text)
-{
-    return json_text_or_null(str_of(text));
-}
-
-// Stored JSON comes back as a value.
-static json_t *json_or_null(struct str text)
-{
-    json_t *value = NULL;
-    if (text.n && json_parse(text, text.n, &value, NULL))
-        return value;
-    return json_null();
-}
-
-static json_t *error_type(enum error_class class)
+static struct str error_type(enum error_class class)
 {
     if (class == ERROR_NONE)
-        return json_null();
-    return json_string(error_class_retryable(class) ? "RETRYABLE" : "TERMINAL");
+        return S("");
+    return error_class_retryable(class) ? S("RETRYABLE") : S("TERMINAL");
+}
+
+void job_put(struct buf *out, const struct job *job)
+{
+    const struct contract *c = &job->contract;
+    struct str wait = c->max_wait_us ? duration_text(out->arena, c->max_wait_us) : S("");
+    json_put_id(out, "job_id", job->id);
+    json_put_text(out, "job_type", c->job_type);
+    json_put_text(out, "org_id", c->org_id);
+    json_put_text(out, "project_id", c->project_id);
+    json_put_text(out, "actor_type", str_of(actor_type_name(c->actor_type)));
+    json_put_text(out, "actor_id", c->actor_id);
+    json_put_text(out, "request_id", c->request_id);
+    json_put_text(out, "correlation_id", c->correlation_id);
+    json_put_text(out, "idempotency_key", c->idempotency_key);
+    json_put_time(out, "created_at", job->created_at);
+    json_put_raw(out, "payload", c->payload);
+    json_put_time(out, "scheduled_for", c->scheduled_for);
+    json_put_text(out, "traceparent", c->traceparent);
+    json_put_text(out, "category", c->policy.category);
+    json_put_text(out, "queue", job->queue);
+    json_put_text(out, "origin_queue", c->queue);
+    json_put_int(out, "priority", job->priority);
+    json_put_text(out, "serial_key", c->serial_key);
+    json_put_text(out, "policy", c->policy.name);
+    json_put_text(out, "max_wait", wait);
+    json_put_raw(out, "after", S("null"));
+    json_put_raw(out, "batch_id", S("null"));
+    json_put_id(out, "parent_job_id", c->parent);
+    json_put_text(out, "origin", c->origin);
+    json_put_text(out, "state", str_of(job_state_name(job->state)));
+    json_put_text(out, "coarse_state", str_of(job_coarse_state_name(job->state)));
+    json_put_text(out, "phase", str_of(job_phase_name(job->phase)));
+    json_put_int(out, "attempt", job->attempt);
+    json_put_int(out, "attempts_used", job->attempts_used);
+    json_put_int(out, "max_attempts", c->policy.max_attempts);
+    json_put_int(out, "retry_count", job->retry_count);
+    json_put_int(out, "max_retries", c->policy.max_attempts - 1);
+    json_put_time(out, "run_at", job->run_at);
+    json_put_time(out, "updated_at", job->updated_at);
+    json_put_time(out, "started_at", job->started_at);
+    json_put_time(out, "completed_at", job->completed_at);
+    json_put_text(out, "last_error", job->last_error);
+    json_put_text(out, "error_type", error_type(job->error_class));
+    json_put_text(out, "failure_type", str_of(failure_type_name(job->failure_type)));
+    json_put_time(out, "cancel_requested_at", job->cancel_requested_at);
+    json_put_progress(out, "progress", job->progress_percent, job->progress_message);
+    json_put_raw(out, "result", job->result);
+    json_put_text(out, "dead_letter", job->dead_letter);
+}
+
+struct str job_text(struct arena *arena, const struct job *job)
+{
+    struct buf text = buf_new(arena, SIZE_MAX);
+    json_put_open(&text, NULL, '{');
+    job_put(&text, job);
+    json_put_close(&text, '}');
+    return text.full ? S("") : buf_str(&text);
 }
 
 json_t *job_json(struct arena *arena, const struct job *job)
 {
-    const struct contract *c = &job->contract;
-    const struct json_field fields[] = {
-        { "job_id", id_or_null(arena, job->id) },
-        { "job_type", json_text_or_null(c->job_type) },
-        { "org_id", json_text_or_null(c->org_id) },
-        { "project_id", json_text_or_null(c->project_id) },
-        { "actor_type", name_or_null(actor_type_name(c->actor_type)) },
-        { "actor_id", json_text_or_null(c->actor_id) },
-        { "request_id", json_text_or_null(c->request_id) },
-        { "correlation_id", json_text_or_null(c->correlation_id) },
-        { "idempotency_key", json_text_or_null(c->idempotency_key) },
-        { "created_at", json_time_or_null(arena, job->created_at) },
-        { "payload", json_or_null(c->payload) },
-        { "scheduled_for", json_time_or_null(arena, c->scheduled_for) },
-        { "traceparent", json_text_or_null(c->traceparent) },
-        { "category", json_text_or_null(c->policy.category) },
-        { "queue", json_text_or_null(job->queue) },
-        { "origin_queue", json_text_or_null(c->queue) },
-        { "priority", json_integer(job->priority) },
-        { "serial_key", json_text_or_null(c->serial_key) },
-        { "policy", json_text_or_null(c->policy.name) },
-        { "max_wait", duration_or_null(arena, c->max_wait_us) },
-        { "after", json_null() },
-        { "batch_id", json_null() },
-        { "parent_job_id", id_or_null(arena, c->parent) },
-        { "origin", json_text_or_null(c->origin) },
-        { "state", name_or_null(job_state_name(job->state)) },
-        { "coarse_state", name_or_null(job_coarse_state_name(job->state)) },
-        { "phase", name_or_null(job_phase_name(job->phase)) },
-        { "attempt", json_integer(job->attempt) },
-        { "attempts_used", json_integer(job->attempts_used) },
-        { "max_attempts", json_integer(c->policy.max_attempts) },
-        { "retry_count", json_integer(job->retry_count) },
-        { "max_retries", json_integer(c->policy.max_attempts - 1) },
-        { "run_at", json_time_or_null(arena, job->run_at) },
-        { "updated_at", json_time_or_null(arena, job->updated_at) },
-        { "started_at", json_time_or_null(arena, job->started_at) },
-        { "completed_at", json_time_or_null(arena, job->completed_at) },
-        { "last_error", json_text_or_null(job->last_error) },
-        { "error_type", error_type(job->error_class) },
-        { "failure_type", name_or_null(failure_type_name(job->failure_type)) },
-        { "cancel_requested_at", json_time_or_null(arena, job->cancel_requested_at) },
-        { "progress", json_progress_or_null(job->progress_percent, job->progress_message) },
-        { "result", json_or_null(job->result) },
-        { "dead_letter", json_text_or_null(job->dead_letter) },
-    };
-    return json_object_of(fields, countof(fields));
+    return json_of(job_text(arena, job));
 }

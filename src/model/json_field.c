@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/json_put.h"
 #include "base/time_text.h"
 
 json_t *json_text_or_null(struct str text)
@@ -15,12 +16,16 @@ json_t *json_time_or_null(struct arena *arena, pawl_time time)
     return time ? json_text_or_null(time_text(arena, time)) : json_null();
 }
 
-json_t *json_progress_or_null(int64_t percent, struct str message)
+void json_put_progress(struct buf *out, const char *name, int64_t percent, struct str message)
 {
-    if (percent < 0)
-        return json_null();
-    return json_pack("{s:I, s:o}", "percent", (json_int_t)percent, "message",
-                     json_text_or_null(message));
+    if (percent < 0) {
+        json_put_raw(out, name, S("null"));
+        return;
+    }
+    json_put_open(out, name, '{');
+    json_put_int(out, "percent", percent);
+    json_put_text(out, "message", message);
+    json_put_close(out, '}');
 }
 
 json_t *json_object_of(const struct json_field *fields, size_t count)

@@ -4,11 +4,12 @@
 #include "base/json.h"
 #include "base/world.h"
 
-// Empty text, time 0 and progress -1 mean "none" and are written as null. The caller owns the
-// value.
+// Empty text and time 0 mean "none" and are written as null. The caller owns the value.
 json_t *json_text_or_null(struct str text);
 json_t *json_time_or_null(struct arena *arena, pawl_time time);
-json_t *json_progress_or_null(int64_t percent, struct str message);
+
+// As base/json_put.h has it; progress -1 is null.
+void json_put_progress(struct buf *out, const char *name, int64_t percent, struct str message);
 
 // One row per field of an object we publish.
 struct json_field {

@@ -49,15 +49,14 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
                        struct pawl_error *err)
 {
     const struct runner *r = b->runner;
-    const struct registry *registry = &r->pawl->registry;
     struct claimed *claimed = NULL;
     size_t count = 0;
     struct claim claim = {
         .worker = r->worker,
         .every_queue = true,
         .turns = &b->runner->turns,
-        .job_types = registry->types,
-        .job_type_count = registry->handler_count,
+        .job_types = b->handlers->types,
+        .job_type_count = b->handlers->count,
         .limit = limit,
         .start = start,
         .start_us_min = b->start_ahead ? SHORT_US : 0,
@@ -140,8 +139,8 @@ static struct batch *new_batch(struct runner *r)
 // With the mutex held: a batch that is to be claimed now, or NULL.
 static struct batch *begin(struct runner *r)
 {
-    struct batch planned = {0};
-    if (r->pawl->registry.handler_count == 0)
+    struct batch planned = { .handlers = registry_handlers(&r->pawl->registry) };
+    if (planned.handlers->count == 0)
         return NULL;  // a claim that names no types would take them all
     if (r->mode != RUNNER_WORKING || r->claiming || !r->maybe_more || plan(r, &planned) == 0)
         return NULL;
@@ -242,7 +241,7 @@ static bool fill(struct runner *r, const struct batch *b, const struct claimed *
 {
     run->runner = r;
     run->pawl = r->pawl;
-    run->handler = registry_handler(&r->pawl->registry, claimed->job.contract.job_type);
+    run->handler = handler_of(b->handlers, claimed->job.contract.job_type);
     run->counts_from = b->at;
     run->lease_until = b->at + claimed->execution.lease_us;
     run->deadline = INT64_MAX;  // until its handler begins

@@ -47,6 +47,12 @@ CHECKED bool handle_usable(const struct pawl *pawl, struct pawl_error *err);
 // OBSERVERS_MAX, from one thread at a time.
 void pawl_observe(struct pawl *pawl, observer tell, void *self);
 
+// These handlers instead of those there are, also while the runner works: for jobs that are claimed
+// from now on. What was claimed before goes on with the handler it was claimed for, so all that the
+// earlier ones point to must outlive the handle too. On false nothing has changed.
+CHECKED bool handle_replace(struct pawl *pawl, const struct pawl_handler *handlers, size_t count,
+                            struct pawl_error *err);
+
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);
 void handle_release(struct pawl *pawl);

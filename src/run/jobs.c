@@ -205,10 +205,10 @@ static char *result_of(struct arena *arena, const struct job *job)
     return there ? strndup(job->result.s, job->result.n) : strdup("null");
 }
 
-static char *json_of(struct arena *arena, const struct job *job)
+static char *object_of(struct arena *arena, const struct job *job)
 {
-    SCOPED(json) json_t *object = job_json(arena, job);
-    return object ? json_dumps(object, JSON_COMPACT) : NULL;
+    struct str text = job_text(arena, job);
+    return text.n > 0 ? strndup(text.s, text.n) : NULL;
 }
 
 bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
@@ -218,7 +218,7 @@ bool pawl_get_result(struct pawl *pawl, const char *job_id, char **json, struct 
 
 bool pawl_get_json(struct pawl *pawl, const char *job_id, char **json, struct pawl_error *err)
 {
-    return get_text(pawl, job_id, json, json_of, err);
+    return get_text(pawl, job_id, json, object_of, err);
 }
 
 void pawl_free(void *text)

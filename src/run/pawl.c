@@ -205,6 +205,19 @@ bool pawl_handle(struct pawl *pawl, const struct pawl_handler *handler, struct p
     return done;
 }
 
+bool handle_replace(struct pawl *pawl, const struct pawl_handler *handlers, size_t count,
+                    struct pawl_error *err)
+{
+    pthread_mutex_lock(&pawl->starting);
+    struct runner *runner = pawl->runner;
+    bool done = (!runner || count == 0 || runner_expect_handlers(runner, err))
+        && registry_replace(&pawl->registry, handlers, count, err);
+    if (done && runner)
+        runner_has_handlers(runner);
+    pthread_mutex_unlock(&pawl->starting);
+    return done;
+}
+
 bool pawl_define_policy(struct pawl *pawl, const struct pawl_policy *policy,
                         struct pawl_error *err)
 {
@@ -245,7 +258,7 @@ static bool start(struct pawl *pawl, struct pawl_error *err)
         runner_resume(pawl->runner);
         return true;
     }
-    bool something = pawl->registry.handler_count || pawl->keeps_time
+    bool something = registry_handlers(&pawl->registry)->count > 0 || pawl->keeps_time
                   || atomic_load(&pawl->schedules);
     if (!something)
         return fail(err, PAWL_USAGE, "there is no handler: say pawl_handle before pawl_start");

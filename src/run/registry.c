@@ -28,11 +28,18 @@ static bool grow(struct registry *registry, void **list, size_t *room, size_t si
     return true;
 }
 
-const struct pawl_handler *registry_handler(const struct registry *registry, struct str job_type)
+const struct handlers *registry_handlers(const struct registry *registry)
 {
-    for (size_t i = 0; i < registry->handler_count; i++)
-        if (str_eq(registry->types[i], job_type))
-            return &registry->handlers[i];
+    static const struct handlers none = {0};
+    const struct handlers *handlers = atomic_load(&registry->handlers);
+    return handlers ? handlers : &none;
+}
+
+const struct pawl_handler *handler_of(const struct handlers *handlers, struct str job_type)
+{
+    for (size_t i = 0; i < handlers->count; i++)
+        if (str_eq(handlers->types[i], job_type))
+            return &handlers->rows[i];
     return NULL;
 }
 
@@ -48,15 +55,15 @@ const struct policy *registry_policy(const struct registry *registry, struct str
                                      struct str job_type)
 {
     if (name.n == 0) {
-        const struct pawl_handler *handler = registry_handler(registry, job_type);
+        const struct pawl_handler *handler = handler_of(registry_handlers(registry), job_type);
         name = handler && handler->policy ? str_of(handler->policy) : S("default");
     }
     const struct policy *own = own_policy(registry, name);
     return own ? own : policy_builtin(name);
 }
 
-bool registry_handle(struct registry *registry, const struct pawl_handler *handler,
-                     struct pawl_error *err)
+static bool add(struct registry *registry, struct handlers *handlers,
+                const struct pawl_handler *handler, struct pawl_error *err)
 {
     struct str type = str_of(handler->job_type);
     if (type.n > NAME_BYTES_MAX || !text_is_type(type))
@@ -64,24 +71,45 @@ bool registry_handle(struct registry *registry, const struct pawl_handler *handl
                                        "start with a letter or digit");
     if (!handler->prepare)
         return fail(err, PAWL_INVALID, "prepare: the handler of %s has none", handler->job_type);
-    if (registry_handler(registry, type))
+    if (handler_of(handlers, type))
         return fail(err, PAWL_CONFLICT, "job type %s has a handler already", handler->job_type);
     if (!registry_policy(registry, str_of(handler->policy), type))
         return fail(err, PAWL_INVALID, "policy: there is none of the name %s: define it before "
                                        "the handler",
                     handler->policy);
-    size_t types_room = registry->handler_room;
-    if (!grow(registry, (void **)&registry->types, &types_room, sizeof(struct str),
-              registry->handler_count)
-        || !grow(registry, (void **)&registry->handlers, &registry->handler_room,
-                 sizeof(struct pawl_handler), registry->handler_count))
+    size_t types_room = handlers->room;
+    if (!grow(registry, (void **)&handlers->types, &types_room, sizeof(struct str),
+              handlers->count)
+        || !grow(registry, (void **)&handlers->rows, &handlers->room, sizeof(struct pawl_handler),
+                 handlers->count))
         return fail(err, PAWL_NO_MEMORY, "no memory for a handler");
-    struct pawl_handler *kept = &registry->handlers[registry->handler_count];
+    struct pawl_handler *kept = &handlers->rows[handlers->count];
     *kept = *handler;
     kept->job_type = keep(registry, handler->job_type);
     kept->policy = keep(registry, handler->policy);
-    registry->types[registry->handler_count++] = str_of(kept->job_type);
+    handlers->types[handlers->count++] = str_of(kept->job_type);
     return true;
+}
+
+bool registry_replace(struct registry *registry, const struct pawl_handler *rows, size_t count,
+                      struct pawl_error *err)
+{
+    struct handlers *handlers = arena_new(registry->arena, struct handlers, 1);
+    if (!handlers)
+        return fail(err, PAWL_NO_MEMORY, "no memory for handlers");
+    for (size_t i = 0; i < count; i++)
+        if (!add(registry, handlers, &rows[i], err))
+            return false;
+    atomic_store(&registry->handlers, handlers);
+    return true;
+}
+
+bool registry_handle(struct registry *registry, const struct pawl_handler *handler,
+                     struct pawl_error *err)
+{
+    if (!atomic_load(&registry->handlers) && !registry_replace(registry, NULL, 0, err))
+        return false;
+    return add(registry, atomic_load(&registry->handlers), handler, err);
 }
 
 static void replace_number(int64_t *number, int64_t given)

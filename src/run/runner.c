@@ -418,23 +418,46 @@ bool runner_open(struct pawl *pawl, struct pawl_error *err)
     return true;
 }
 
+// A runner that only keeps time has no workers.
+static bool spawn_workers(struct runner *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    bool spawned = true;
+    while (spawned && r->threads < (size_t)r->pawl->options.workers)
+        spawned = worker_spawn(r);
+    pthread_mutex_unlock(&r->mutex);
+    return spawned;
+}
+
 bool runner_start_threads(struct runner *r, struct pawl_error *err)
 {
+    bool works = registry_handlers(&r->pawl->registry)->count > 0;
     if (!bell_open(&r->bell, str_of(r->pawl->options.store), err))
         return false;
     r->has_threads = true;
-    pthread_mutex_lock(&r->mutex);
-    bool spawned = true;
-    int workers = r->pawl->registry.handler_count ? r->pawl->options.workers : 0;
-    for (int i = 0; i < workers && spawned; i++)
-        spawned = worker_spawn(r);
-    pthread_mutex_unlock(&r->mutex);
-    if (!spawned || pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)
+    if ((works && !spawn_workers(r))
+        || pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)
         return fail(err, PAWL_NO_MEMORY, "no threads to run jobs with");
     r->has_dispatcher = true;
     pipeline_set_more(r->pawl->pipeline, claims_more, r);
     bell_ring(r->bell);
     return true;
+}
+
+bool runner_expect_handlers(struct runner *r, struct pawl_error *err)
+{
+    return !r->has_threads || spawn_workers(r)
+        || fail(err, PAWL_NO_MEMORY, "no threads to run jobs with");
+}
+
+void runner_has_handlers(struct runner *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    r->news++;
+    r->maybe_more = true;
+    pthread_mutex_unlock(&r->mutex);
+    if (r->bell)
+        bell_ring(r->bell);
 }
 
 // Whether the writer will still call back.
@@ -522,18 +545,6 @@ void runner_free(struct runner *r)
 }
 
 // ----- looking
-
-void runner_wake(struct pawl *pawl)
-{
-    pthread_mutex_lock(&pawl->looking);
-    if (pawl->runner && pawl->runner->bell) {
-        pthread_mutex_lock(&pawl->runner->mutex);
-        pawl->runner->scheduler.next = world_monotonic(pawl->world);
-        pthread_mutex_unlock(&pawl->runner->mutex);
-        bell_ring(pawl->runner->bell);
-    }
-    pthread_mutex_unlock(&pawl->looking);
-}
 
 struct pawl_figures runner_figures(struct runner *r)
 {

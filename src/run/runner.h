@@ -21,6 +21,7 @@ struct batch {
     struct operation operation;
     struct runner *runner;
     struct arena arena;
+    const struct handlers *handlers;  // whose jobs are claimed, and who runs them
     struct claimed *claimed;
     size_t count, taken;
     size_t start, ahead;  // how many to start at once, and to lease ahead
@@ -99,6 +100,11 @@ struct runner {
 CHECKED bool runner_open(struct pawl *pawl, struct pawl_error *err);
 CHECKED bool runner_start_threads(struct runner *runner, struct pawl_error *err);
 void runner_resume(struct runner *runner);
+
+// There will be other handlers: makes sure that there are workers. And: there are, so look whether
+// they have jobs.
+CHECKED bool runner_expect_handlers(struct runner *runner, struct pawl_error *err);
+void runner_has_handlers(struct runner *runner);
 CHECKED bool runner_drain(struct runner *runner, int64_t wait_us, struct pawl_error *err);
 void runner_stop(struct runner *runner, int64_t wait_us);
 
@@ -119,7 +125,6 @@ CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct 
 void runner_visit(struct runner *runner);
 CHECKED bool runner_wait_idle(struct runner *runner, struct pawl_error *err);
 void runner_cancel(struct runner *runner, const char *job_id);
-void runner_wake(struct pawl *pawl);  // something is to be done, if it runs
 struct pawl_figures runner_figures(struct runner *runner);
 
 // ----- claims (claims.c)

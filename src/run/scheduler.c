@@ -91,6 +91,18 @@ void scheduler_go_on(struct runner *r)
     note_trouble(r, &err);
 }
 
+void scheduler_wake(struct pawl *pawl)
+{
+    pthread_mutex_lock(&pawl->looking);
+    if (pawl->runner && pawl->runner->bell) {
+        pthread_mutex_lock(&pawl->runner->mutex);
+        pawl->runner->scheduler.next = world_monotonic(pawl->world);
+        pthread_mutex_unlock(&pawl->runner->mutex);
+        bell_ring(pawl->runner->bell);
+    }
+    pthread_mutex_unlock(&pawl->looking);
+}
+
 // ----- what is told
 
 static void tell_lead(struct runner *r, const struct scheduling *round, bool led, bool was_off)

@@ -8,6 +8,7 @@
 #include "engine/slot.h"
 #include "run/pipeline.h"
 
+struct pawl;
 struct runner;
 
 struct scheduler {
@@ -31,3 +32,5 @@ void scheduler_go_on(struct runner *runner);
 void scheduler_finish(struct runner *runner);
 // With the mutex held: when it should go on; monotonic. INT64_MAX when it does not.
 int64_t scheduler_next(const struct runner *runner);
+// There may be something to schedule now.
+void scheduler_wake(struct pawl *pawl);

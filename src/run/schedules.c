@@ -97,7 +97,7 @@ static bool perform(struct pawl *pawl, struct scheduling_call *call,
 static void take_part(struct pawl *pawl)
 {
     atomic_store(&pawl->schedules, true);
-    runner_wake(pawl);
+    scheduler_wake(pawl);
 }
 
 bool pawl_schedule(struct pawl *pawl, const struct pawl_schedule *schedule, struct pawl_error *err)

@@ -341,12 +341,13 @@ static bool check(const struct command_type *type, struct arena *arena, struct p
     return problems_none(&problems, err);
 }
 
-bool command_handle(struct pawl *pawl, const struct command_type *type, struct pawl_error *err)
+bool command_handler(struct pawl *pawl, const struct command_type *type, struct arena *arena,
+                     struct pawl_handler *handler, struct pawl_error *err)
 {
-    struct command *command = arena_new(&pawl->arena, struct command, 1);
+    struct command *command = arena_new(arena, struct command, 1);
     if (!command)
         return fail(err, PAWL_NO_MEMORY, "no memory for a command");
-    if (!check(type, &pawl->arena, err))
+    if (!check(type, arena, err))
         return false;
     int64_t runner_us = pawl->options.grace_us;
     *command = (struct command){
@@ -356,12 +357,19 @@ bool command_handle(struct pawl *pawl, const struct command_type *type, struct p
         .result_bytes_max = type->result_bytes_max ? type->result_bytes_max : PAYLOAD_BYTES_MAX,
         .log_bytes_max = type->log_bytes_max ? type->log_bytes_max : LOG_BYTES_DEFAULT,
     };
-    struct pawl_handler handler = {
+    *handler = (struct pawl_handler){
         .job_type = type->job_type,
         .prepare = prepare,
         .finish = type->commit ? finish : NULL,
         .context = command,
         .policy = type->policy,
     };
-    return pawl_handle(pawl, &handler, err);
+    return true;
+}
+
+bool command_handle(struct pawl *pawl, const struct command_type *type, struct pawl_error *err)
+{
+    struct pawl_handler handler;
+    return command_handler(pawl, type, &pawl->arena, &handler, err)
+        && pawl_handle(pawl, &handler, err);
 }

@@ -25,8 +25,15 @@ struct command_type {
     size_t log_bytes_max;      // of one run; the rest of the log is dropped; 0: 256 KiB
 };
 
-// Registers the command as the handler of its type, before pawl_start. The struct and all it points
-// to must outlive the handle.
+struct pawl_handler;
+
+// Makes the handler of a type that has a command. The struct, all it points to and the arena must
+// outlive the handle.
+CHECKED bool command_handler(struct pawl *pawl, const struct command_type *type,
+                             struct arena *arena, struct pawl_handler *handler,
+                             struct pawl_error *err);
+
+// The same and pawl_handle, before pawl_start.
 CHECKED bool command_handle(struct pawl *pawl, const struct command_type *type,
                             struct pawl_error *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json_put.h"
 #include "model/json_field.h"
 #include "model/text_rule.h"
 #include "server/route.h"
@@ -31,6 +32,17 @@ bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_e
         return fail(err, PAWL_NO_MEMORY, "no memory for the answer");
     answer_none(x);
     x->answer = json;
+    x->status = status;
+    return true;
+}
+
+bool exchange_answer_text(struct exchange *x, int status, const struct buf *text,
+                          struct pawl_error *err)
+{
+    if (text->full)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+    answer_none(x);
+    x->text = buf_str(text);
     x->status = status;
     return true;
 }
@@ -104,6 +116,14 @@ void exchange_refuse(struct exchange *x, const struct pawl_error *err)
     refuse(x, row->http, row->word, err->message);
 }
 
+void exchange_put_error(struct buf *out, const struct pawl_error *error)
+{
+    json_put_open(out, "error", '{');
+    json_put_text(out, "code", str_of(pawl_code(error->code)->word));
+    json_put_text(out, "detail", str_of(error->message));
+    json_put_close(out, '}');
+}
+
 void exchange_refuse_as(struct exchange *x, int status, const char *code, const char *format, ...)
 {
     char detail[512];
@@ -139,13 +159,17 @@ static json_t *page(json_t *items, struct str cursor)
     return json_object_of(fields, countof(fields));
 }
 
-json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
+struct str exchange_next_cursor(struct exchange *x, int64_t next)
 {
     uint64_t masked = (uint64_t)next ^ (uint64_t)cursor_hash(x, S("mask"));
-    struct str cursor = next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
-                                          seal(x, (uint64_t)next))
-                             : S("");
-    return page(items, cursor);
+    return next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
+                             seal(x, (uint64_t)next))
+                : S("");
+}
+
+json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
+{
+    return page(items, exchange_next_cursor(x, next));
 }
 
 static bool hex_read(struct str text, uint64_t *number)

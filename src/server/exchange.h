@@ -37,8 +37,8 @@ struct exchange {
 
     // The answer.
     int status;                   // 0: not yet
-    json_t *answer;               // the body ...
-    struct str text;              // ... or a text of another type
+    json_t *answer;               // the body as a value ...
+    struct str text;              // ... or as a text
     const char *content_type;     // NULL: application/json
     const char *location;         // NULL: none
     int64_t retry_after_s;        // 0: none
@@ -64,8 +64,15 @@ CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *
 // Sets the answer; takes `json` over. PAWL_NO_MEMORY when that is NULL.
 CHECKED bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_error *err);
 
+// The same for an answer that is written already; its text lives in the exchange's arena.
+CHECKED bool exchange_answer_text(struct exchange *x, int status, const struct buf *text,
+                                  struct pawl_error *err);
+
 // The error as application/problem+json (RFC 9457), with every problem of the contract.
 void exchange_refuse(struct exchange *x, const struct pawl_error *err);
+
+// What was refused in an answer that has many parts: the field "error".
+void exchange_put_error(struct buf *out, const struct pawl_error *error);
 
 // The statuses of refusals, for /openapi.json. NULL past the end.
 struct refusal {
@@ -81,6 +88,9 @@ void exchange_refuse_as(struct exchange *x, int status, const char *code, const 
 
 // A list of the interface: {"items": [...], "next_cursor": ...}. Takes `items` over.
 json_t *exchange_page(struct exchange *x, json_t *items, int64_t next);
+
+// What `next_cursor` of a list is; empty: null.
+struct str exchange_next_cursor(struct exchange *x, int64_t next);
 
 // The cursor of a page as a number, from the query: 0 when none is given. Cursors are opaque to
 // callers and bound to their org, so that one cannot be used to look into another.

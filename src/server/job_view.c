@@ -1,17 +1,24 @@
 // What a caller may see of a job follows from its role.
 #include "server/job_view.h"
 
+#include "base/json_put.h"
 #include "server/server.h"
 
-json_t *job_view(struct exchange *x, const struct job *job)
+void job_view(struct exchange *x, struct buf *out, const struct job *job)
 {
-    json_t *object = job_json(&x->arena, job);
-    bool sees = role_sees_payload(x->identity.role, x->config->auth.viewer_sees_payload);
-    if (object && !sees) {
-        json_object_set_new(object, "payload", json_null());
-        json_object_set_new(object, "result", json_null());
-    }
-    return object;
+    struct job shown = *job;
+    if (!role_sees_payload(x->identity.role, x->config->auth.viewer_sees_payload))
+        shown.contract.payload = shown.result = S("");
+    job_put(out, &shown);
+}
+
+bool job_answer(struct exchange *x, int status, const struct job *job, struct pawl_error *err)
+{
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    json_put_open(&out, NULL, '{');
+    job_view(x, &out, job);
+    json_put_close(&out, '}');
+    return exchange_answer_text(x, status, &out, err);
 }
 
 bool one_job_prepare(struct exchange *x, struct pawl_error *err)
@@ -23,14 +30,14 @@ bool one_job_prepare(struct exchange *x, struct pawl_error *err)
 bool one_job_answer(struct exchange *x, struct pawl_error *err)
 {
     struct one_job *o = x->data;
-    return exchange_answer(x, 200, job_view(x, &o->job), err);
+    return job_answer(x, 200, &o->job, err);
 }
 
 bool one_job_created(struct exchange *x, struct pawl_error *err)
 {
     struct one_job *o = x->data;
     x->location = str_format(&x->arena, "/v1/jobs/%.*s", STR(id_text(&x->arena, o->job.id))).s;
-    return exchange_answer(x, 201, job_view(x, &o->job), err);
+    return job_answer(x, 201, &o->job, err);
 }
 
 void job_query_read(struct exchange *x, const struct job_query *q, int64_t limit_default,

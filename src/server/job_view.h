@@ -4,8 +4,11 @@
 #include "engine/job.h"
 #include "server/route.h"
 
-// The job object, without payload and result for those who may not see them. The caller owns it.
-json_t *job_view(struct exchange *x, const struct job *job);
+// The fields of the job object, without payload and result for those who may not see them, into an
+// object that is open.
+void job_view(struct exchange *x, struct buf *out, const struct job *job);
+CHECKED bool job_answer(struct exchange *x, int status, const struct job *job,
+                        struct pawl_error *err);
 
 // The data of routes on one job. For `prepare` and `answer`: the id of the path, and 200 with it.
 struct one_job {

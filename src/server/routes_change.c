@@ -33,8 +33,7 @@ static bool cancel_answer(struct exchange *x, struct pawl_error *err)
 {
     struct one_job *o = x->data;
     tell_run(x, &o->job);
-    return exchange_answer(x, job_state_final(o->job.state) ? 200 : 202, job_view(x, &o->job),
-                           err);
+    return job_answer(x, job_state_final(o->job.state) ? 200 : 202, &o->job, err);
 }
 
 static bool retry_act(struct exchange *x, struct tx *tx, struct pawl_error *err)

@@ -4,12 +4,16 @@
 // come from the row.
 #include <string.h>
 
+#include "base/json_put.h"
 #include "engine/execution.h"
 #include "model/json_field.h"
 #include "server/job_view.h"
 #include "server/server.h"
 
-enum { BATCH_MAX = 1000, FOLLOW_UPS_MAX = 1000, ANNOTATIONS_MAX = 100 };
+enum { BATCH_MAX = 1000,
+       FOLLOW_UPS_MAX = 1000,
+       ANNOTATIONS_MAX = 100,
+       OUTCOME_BYTES = 640 };  // of an answer
 
 // What any of the calls may carry; each names its own in its table.
 struct call {
@@ -260,13 +264,12 @@ static bool call_act(struct tx *tx, struct call *c, struct pawl_error *err)
     return c->verb->act(tx, &lease, c, err);
 }
 
-static json_t *call_json(struct exchange *x, const struct call *c)
+static void put_held(struct buf *out, const char *name, const struct call *c)
 {
-    json_t *object = execution_json(&x->arena, &c->execution);
-    if (object)
-        json_object_set_new(object, "cancel_requested",
-                            json_boolean(c->execution.cancel_requested_at != 0));
-    return object;
+    json_put_open(out, name, '{');
+    execution_put(out, &c->execution);
+    json_put_bool(out, "cancel_requested", c->execution.cancel_requested_at != 0);
+    json_put_close(out, '}');
 }
 
 // ----- one call: the verb is the last part of the path
@@ -290,7 +293,9 @@ static bool one_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 
 static bool one_answer(struct exchange *x, struct pawl_error *err)
 {
-    return exchange_answer(x, 200, call_json(x, x->data), err);
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    put_held(&out, NULL, x->data);
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 // ----- a batch: one outcome each
@@ -365,22 +370,29 @@ static bool batch_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
     return true;
 }
 
-static json_t *outcome_json(struct exchange *x, const struct call *c)
+static void put_outcome(struct buf *out, const struct call *c)
 {
-    const struct pawl_code_row *row = pawl_code(c->refusal.code);
+    json_put_open(out, NULL, '{');
+    json_put_int(out, "status", pawl_code(c->refusal.code)->http);
     if (c->refusal.code == PAWL_OK)
-        return json_pack("{s:i,s:o}", "status", 200, "execution", call_json(x, c));
-    return json_pack("{s:i,s:{s:s,s:s}}", "status", row->http, "error", "code", row->word,
-                     "detail", c->refusal.message);
+        put_held(out, "execution", c);
+    else
+        exchange_put_error(out, &c->refusal);
+    json_put_close(out, '}');
 }
 
 static bool batch_answer(struct exchange *x, struct pawl_error *err)
 {
     struct calls *calls = x->data;
-    json_t *results = json_array();
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    buf_expect(&out, calls->count * OUTCOME_BYTES);
+    json_put_open(&out, NULL, '{');
+    json_put_open(&out, "results", '[');
     for (size_t i = 0; i < calls->count; i++)
-        json_array_append_new(results, outcome_json(x, &calls->all[i]));
-    return exchange_answer(x, 200, json_pack("{s:o}", "results", results), err);
+        put_outcome(&out, &calls->all[i]);
+    json_put_close(&out, ']');
+    json_put_close(&out, '}');
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 #define VERB_ROUTE(word, text, table)                                                             \

@@ -1,6 +1,6 @@
 // Routes of jobs: enqueue, list, look, wait for the end.
+#include "base/json_put.h"
 #include "engine/job.h"
-#include "model/json_field.h"
 #include "server/hub.h"
 #include "server/job_view.h"
 #include "server/route.h"
@@ -90,40 +90,46 @@ static int enqueued_status(const struct enqueued *r)
     return r->known ? 200 : 201;
 }
 
-static json_t *enqueued_job(struct exchange *x, const struct enqueued *r)
+static void put_job(struct exchange *x, struct buf *out, const char *name,
+                    const struct enqueued *r)
 {
-    json_t *job = job_view(x, &r->job);
-    if (job && r->known)
-        json_object_set_new(job, "deduplicated", json_true());
-    return job;
+    json_put_open(out, name, '{');
+    job_view(x, out, &r->job);
+    if (r->known)
+        json_put_bool(out, "deduplicated", true);
+    json_put_close(out, '}');
 }
 
-static json_t *enqueued_result(struct exchange *x, const struct enqueued *r)
+static void put_result(struct exchange *x, struct buf *out, const struct enqueued *r)
 {
-    json_t *result = json_pack("{s:i}", "status", enqueued_status(r));
+    json_put_open(out, NULL, '{');
+    json_put_int(out, "status", enqueued_status(r));
     if (r->error.code == PAWL_OK)
-        json_object_set_new(result, "job", enqueued_job(x, r));
+        put_job(x, out, "job", r);
     else
-        json_object_set_new(result, "error",
-                            json_pack("{s:s,s:s}", "code", pawl_code(r->error.code)->word, "detail",
-                                      r->error.message));
-    return result;
+        exchange_put_error(out, &r->error);
+    json_put_close(out, '}');
 }
 
 static bool enqueue_answer(struct exchange *x, struct pawl_error *err)
 {
     struct enqueueing *e = x->data;
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
     if (!e->bulk) {
         if (!e->results->known)
             x->location = str_format(&x->arena, "/v1/jobs/%.*s",
                                      STR(id_text(&x->arena, e->results->job.id)))
                               .s;
-        return exchange_answer(x, enqueued_status(e->results), enqueued_job(x, e->results), err);
+        put_job(x, &out, NULL, e->results);
+        return exchange_answer_text(x, enqueued_status(e->results), &out, err);
     }
-    json_t *results = json_array();
+    json_put_open(&out, NULL, '{');
+    json_put_open(&out, "results", '[');
     for (size_t i = 0; i < e->count; i++)
-        json_array_append_new(results, enqueued_result(x, &e->results[i]));
-    return exchange_answer(x, 200, json_pack("{s:o}", "results", results), err);
+        put_result(x, &out, &e->results[i]);
+    json_put_close(&out, ']');
+    json_put_close(&out, '}');
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 // ----- list
@@ -157,10 +163,18 @@ static bool list_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 static bool list_answer(struct exchange *x, struct pawl_error *err)
 {
     struct listing *l = x->data;
-    json_t *items = json_array();
-    for (size_t i = 0; i < l->page.count; i++)
-        json_array_append_new(items, job_view(x, &l->page.jobs[i]));
-    return exchange_answer(x, 200, exchange_page(x, items, l->page.next), err);
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    json_put_open(&out, NULL, '{');
+    json_put_open(&out, "items", '[');
+    for (size_t i = 0; i < l->page.count; i++) {
+        json_put_open(&out, NULL, '{');
+        job_view(x, &out, &l->page.jobs[i]);
+        json_put_close(&out, '}');
+    }
+    json_put_close(&out, ']');
+    json_put_text(&out, "next_cursor", exchange_next_cursor(x, l->page.next));
+    json_put_close(&out, '}');
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 // ----- one job

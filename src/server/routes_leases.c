@@ -1,10 +1,14 @@
 // The route by which remote workers get work: POST /v1/leases, a long-poll.
+#include "base/json_put.h"
 #include "engine/execution.h"
 #include "server/hub.h"
 #include "server/job_view.h"
 #include "server/server.h"
 
-enum { QUEUES_MAX = 64, TYPES_MAX = 256, WAIT_MS_MAX = 30000 };
+enum { QUEUES_MAX = 64,
+       TYPES_MAX = 256,
+       WAIT_MS_MAX = 30000,
+       LEASE_BYTES = 2048 };  // of an answer, with a small payload
 
 struct leasing {
     struct str worker_id;
@@ -63,25 +67,31 @@ static bool lease_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
     return true;
 }
 
-static json_t *lease_json(struct exchange *x, const struct claimed *c)
+static void put_lease(struct exchange *x, struct buf *out, const struct claimed *c)
 {
-    json_t *lease = execution_json(&x->arena, &c->execution);
-    if (!lease)
-        return NULL;
-    json_object_set_new(lease, "phase", json_string(c->finish ? "finish" : "work"));
-    json_object_set_new(lease, "job", job_view(x, &c->job));
-    return lease;
+    json_put_open(out, NULL, '{');
+    execution_put(out, &c->execution);
+    json_put_text(out, "phase", c->finish ? S("finish") : S("work"));
+    json_put_open(out, "job", '{');
+    job_view(x, out, &c->job);
+    json_put_close(out, '}');
+    json_put_close(out, '}');
 }
 
 static bool lease_answer(struct exchange *x, struct pawl_error *err)
 {
     struct leasing *l = x->data;
-    json_t *executions = json_array();
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    buf_expect(&out, l->count * LEASE_BYTES);
+    json_put_open(&out, NULL, '{');
+    json_put_open(&out, "executions", '[');
     for (size_t i = 0; i < l->count; i++)
-        json_array_append_new(executions, lease_json(x, &l->claimed[i]));
+        put_lease(x, &out, &l->claimed[i]);
+    json_put_close(&out, ']');
+    json_put_close(&out, '}');
     if (l->count == (size_t)l->max)
         hub_lane_goes_on(x);
-    return exchange_answer(x, 200, json_pack("{s:o}", "executions", executions), err);
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 // ----- an answer nobody heard

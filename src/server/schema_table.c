@@ -208,6 +208,10 @@ static const struct schema_field queue_fields[] = {
     { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "the same by phase, and those that run" },
     { "oldest_ready_at", SCHEMA_TIME, NULLABLE, NULL, NULL,
       "since when the oldest ready job could be leased" },
+    { "enqueued_per_minute", SCHEMA_NUMBER, 0, NULL, NULL,
+      "jobs of the org that came in the last minute" },
+    { "ended_per_minute", SCHEMA_NUMBER, 0, NULL, NULL,
+      "jobs of the org that ended in the last minute, well or badly" },
     { "weight", SCHEMA_NUMBER, 0, NULL, NULL, "its share of the claims when all have jobs" },
     { "depth_max", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many jobs may wait in it" },
 };

@@ -27,20 +27,18 @@ static void observe(void *self, const struct observed *observed)
 // ----- opening
 
 // Weights and limits of queues; the earlier ones live on, a transaction may still use them.
-static bool use_terms(struct server *s, const struct config *config, struct pawl_error *err)
+static struct queue_terms *terms_of(struct server *s, const struct config *config)
 {
     struct queue_terms *terms = arena_new(&s->arena, struct queue_terms, 1);
     struct queue_term *rows = arena_new(&s->arena, struct queue_term, config->queue_count + 1);
     if (!terms || !rows)
-        return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
+        return NULL;
     for (size_t i = 0; i < config->queue_count; i++)
         rows[i] = (struct queue_term){ .name = config->queues[i].name,
                                        .weight = config->queues[i].weight,
                                        .depth_max = config->queues[i].depth };
     *terms = (struct queue_terms){ rows, config->queue_count };
-    atomic_store(&s->terms, terms);
-    pipeline_set_terms(s->pawl->pipeline, terms);
-    return true;
+    return terms;
 }
 
 static struct str instance_name(struct server *s, struct arena *arena)
@@ -87,17 +85,19 @@ static char *const *arguments(const char *const *texts)
     return same.theirs;
 }
 
-// The API never runs jobs and never schedules (SLOT-1): its runner only keeps time.
-static bool start_runner(struct server *s, struct pawl_error *err)
+// The commands of a configuration, as handlers. The API never runs jobs: it has none (SLOT-1).
+static bool use_commands(struct server *s, const struct config *config, struct pawl_error *err)
 {
-    const struct config *config = atomic_load(&s->config);
-    size_t count = s->only == SERVER_API ? 0 : config->type_count;
-    s->commands = arena_new(&s->arena, struct command_type, count + 1);
-    for (size_t i = 0; i < count; i++) {
+    size_t types = s->only == SERVER_API ? 0 : config->type_count, count = 0;
+    struct command_type *commands = arena_new(&s->arena, struct command_type, types + 1);
+    struct pawl_handler *handlers = arena_new(&s->arena, struct pawl_handler, types + 1);
+    if (!commands || !handlers)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the commands");
+    for (size_t i = 0; i < types; i++) {
         const struct config_type *type = &config->types[i];
         if (!type->run)
             continue;
-        s->commands[i] = (struct command_type){
+        commands[count] = (struct command_type){
             .job_type = str_cstr(&s->arena, type->type.name),
             .run = arguments(type->run),
             .commit = arguments(type->commit),
@@ -108,9 +108,29 @@ static bool start_runner(struct server *s, struct pawl_error *err)
             .result_bytes_max = (size_t)config->limits.result_bytes,
             .log_bytes_max = (size_t)config->limits.log_bytes,
         };
-        if (!command_handle(s->pawl, &s->commands[i], err))
+        if (!command_handler(s->pawl, &commands[count], &s->arena, &handlers[count], err))
             return false;
+        count++;
     }
+    return handle_replace(s->pawl, handlers, count, err);
+}
+
+// What follows from a configuration besides what requests read of it. All of it, or nothing.
+static bool use_config(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    struct queue_terms *terms = terms_of(s, config);
+    if (!terms)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
+    if (!use_commands(s, config, err))
+        return false;
+    atomic_store(&s->terms, terms);
+    pipeline_set_terms(s->pawl->pipeline, terms);
+    return true;
+}
+
+// Without commands the runner only keeps time. The API never schedules (SLOT-1).
+static bool start_runner(struct server *s, struct pawl_error *err)
+{
     s->pawl->keeps_time = true;
     atomic_store(&s->pawl->schedules, s->only != SERVER_API);
     return pawl_start(s->pawl, err);
@@ -162,7 +182,7 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
-    return use_terms(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+    return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
         && (!listens || listen_safely(s, err));
 }
 
@@ -228,36 +248,6 @@ static bool same_listen(const struct config *a, const struct config *b)
     return same(a->listen.host, b->listen.host) && a->listen.port == b->listen.port;
 }
 
-static bool same_words(const char *const *a, const char *const *b)
-{
-    for (; a && b && *a && *b; a++, b++)
-        if (strcmp(*a, *b) != 0)
-            return false;
-    return a && b ? !*a && !*b : a == b;
-}
-
-static bool same_command(const struct config_type *a, const struct config_type *b)
-{
-    return same_words(a->run, b->run) && same_words(a->commit, b->commit)
-        && same_words(a->environment, b->environment)
-        && strcmp(a->directory ? a->directory : "", b->directory ? b->directory : "") == 0
-        && a->type.timeout_us == b->type.timeout_us && a->grace_us == b->grace_us;
-}
-
-// The types that run here are registered at the start, with all that is said of their commands.
-static bool same_commands(const struct config *a, const struct config *b)
-{
-    const struct config *both[] = { a, b };
-    for (size_t side = 0; side < 2; side++)
-        for (size_t i = 0; i < both[side]->type_count; i++) {
-            const struct config_type *here = &both[side]->types[i];
-            const struct config_type *there = config_type(both[1 - side], here->type.name);
-            if (here->run && (!there || !same_command(here, there)))
-                return false;
-        }
-    return true;
-}
-
 bool server_reload(struct server *s, const struct config *config, struct pawl_error *err)
 {
     const struct config *old = atomic_load(&s->config);
@@ -281,9 +271,6 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
         { "limits.idle_time", was->idle_us == now->idle_us },
         { "limits.waiting", was->waiting == now->waiting },
         { "limits.grace", was->grace_us == now->grace_us },
-        { "limits.result", was->result_bytes == now->result_bytes },
-        { "limits.log_bytes", was->log_bytes == now->log_bytes },
-        { "job types with `run`", same_commands(old, config) },
     };
     struct problems problems = { .arena = &s->arena };
     for (size_t i = 0; i < countof(fixed); i++)
@@ -291,7 +278,7 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!server_schedule(s, config, err) || !use_terms(s, config, err))
+    if (!server_schedule(s, config, err) || !use_config(s, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);

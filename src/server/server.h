@@ -52,8 +52,7 @@ struct server {
     struct turns turns;           // of queues; only operations of the pipeline touch it
     _Atomic(const struct queue_terms *) terms;
 
-    struct arena arena;           // what lives as long as the server
-    struct command_type *commands;
+    struct arena arena;           // what lives as long as the server; of one thread
 };
 
 // Opens the store, starts the runner and listens. On true it is ready.

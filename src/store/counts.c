@@ -11,7 +11,8 @@
 enum { FOLD_ROWS = 64,
        SLOTS_MIN = 64,
        KNOWN_MAX = 8,
-       NUMBERS = 2 + PLACES };  // of an entry, in a row
+       COUNTED = PLACES + FLOWS,
+       NUMBERS = 2 + COUNTED };  // of an entry, in a row
 
 static const char *const names[] = {
     [PLACE_READY] = "ready", [PLACE_DELAYED] = "delayed", [PLACE_BLOCKED] = "blocked",
@@ -27,7 +28,8 @@ const char *queue_place_name(enum queue_place place)
 
 struct entry {
     int64_t org, queue;
-    int64_t at[PLACES];
+    int64_t period;      // of the flows; 0: of any, or one that does not count any more
+    int64_t n[COUNTED];  // the places, then the flows
 };
 
 // The entries in the order they came, and where each is found. Slots hold the number of an entry
@@ -58,14 +60,15 @@ static void sums_end(struct sums *sums)
 }
 
 // The slot of the entry, or the free one where it belongs.
-static uint32_t *slot_of(const struct sums *sums, int64_t org, int64_t queue)
+static uint32_t *slot_of(const struct sums *sums, int64_t org, int64_t queue, int64_t period)
 {
-    uint64_t hash = ((uint64_t)org * 0x9e3779b97f4a7c15u) ^ ((uint64_t)queue * 0xc2b2ae3d27d4eb4fu);
+    uint64_t hash = ((uint64_t)org * 0x9e3779b97f4a7c15u)
+                  ^ ((uint64_t)(queue + period) * 0xc2b2ae3d27d4eb4fu);
     size_t mask = sums->slot_count - 1;
     for (size_t i = (size_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
         uint32_t number = sums->slots[i];
         const struct entry *e = number ? &sums->entries[number - 1] : NULL;
-        if (!e || (e->org == org && e->queue == queue))
+        if (!e || (e->org == org && e->queue == queue && e->period == period))
             return &sums->slots[i];
     }
 }
@@ -83,36 +86,36 @@ static bool sums_grow(struct sums *sums)
     sums->slots = slots;
     sums->slot_count = slot_count;
     for (size_t i = 0; i < sums->count; i++)
-        *slot_of(sums, entries[i].org, entries[i].queue) = (uint32_t)(i + 1);
+        *slot_of(sums, entries[i].org, entries[i].queue, entries[i].period) = (uint32_t)(i + 1);
     return true;
 }
 
-// The entry of an org and queue, made when it is new; NULL: no memory.
-static struct entry *sums_entry(struct sums *sums, int64_t org, int64_t queue)
+// The entry of an org, queue and period, made when it is new; NULL: no memory.
+static struct entry *sums_entry(struct sums *sums, int64_t org, int64_t queue, int64_t period)
 {
     if (sums->count == sums->slot_count / 2 && !sums_grow(sums))
         return NULL;
     assert(sums->entries);
-    uint32_t *slot = slot_of(sums, org, queue);
+    uint32_t *slot = slot_of(sums, org, queue, period);
     if (*slot == 0) {
-        sums->entries[sums->count] = (struct entry){ .org = org, .queue = queue };
+        sums->entries[sums->count] = (struct entry){ .org = org, .queue = queue, .period = period };
         *slot = (uint32_t)++sums->count;
     }
     return &sums->entries[*slot - 1];
 }
 
-static bool sums_add(struct sums *sums, int64_t org, int64_t queue, const int64_t at[PLACES])
+static bool sums_add(struct sums *sums, const struct entry *added)
 {
-    struct entry *e = sums_entry(sums, org, queue);
-    for (size_t i = 0; e && i < PLACES; i++)
-        e->at[i] += at[i];
+    struct entry *e = sums_entry(sums, added->org, added->queue, added->period);
+    for (size_t i = 0; e && i < COUNTED; i++)
+        e->n[i] += added->n[i];
     return e != NULL;
 }
 
 static bool changes_nothing(const struct entry *e)
 {
-    for (size_t i = 0; i < PLACES; i++)
-        if (e->at[i] != 0)
+    for (size_t i = 0; i < COUNTED; i++)
+        if (e->n[i] != 0)
             return false;
     return true;
 }
@@ -146,20 +149,30 @@ static void note_known(struct counts *counts, int64_t queue, enum queue_place pl
             counts->known[i].waiting += change;
 }
 
-void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change)
+static void gather(struct tx *tx, int64_t org, int64_t queue, size_t number, int64_t change)
 {
     struct counts *counts = tx->db->counts;
     struct sums *sums = &counts->gathered;
     struct entry *e = counts->last < sums->count ? &sums->entries[counts->last] : NULL;
     if (!e || e->org != org || e->queue != queue)
-        e = sums_entry(sums, org, queue);
+        e = sums_entry(sums, org, queue, 0);
     if (!e) {
         tx->arena->failed = true;
         return;
     }
     counts->last = (size_t)(e - sums->entries);
-    e->at[place] += change;
-    note_known(counts, queue, place, change);
+    e->n[number] += change;
+}
+
+void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change)
+{
+    gather(tx, org, queue, place, change);
+    note_known(tx->db->counts, queue, place, change);
+}
+
+void tx_flow(struct tx *tx, int64_t org, int64_t queue, enum queue_flow flow)
+{
+    gather(tx, org, queue, (size_t)PLACES + flow, 1);
 }
 
 // ----- rows
@@ -181,8 +194,8 @@ static void pack_entry(struct buf *text, const struct entry *e)
 {
     char row[NUMBERS * 24], *end = row + sizeof row, *at = end;
     *--at = ']';
-    for (size_t place = PLACES; place > 0; place--) {
-        at = write_number(at, e->at[place - 1]);
+    for (size_t i = COUNTED; i > 0; i--) {
+        at = write_number(at, e->n[i - 1]);
         *--at = ',';
     }
     at = write_number(at, e->queue);
@@ -225,24 +238,34 @@ static bool next_number(struct str *text, int64_t *number)
 struct wanted {
     bool every_org, together;
     int64_t org;
+    bool by_period;  // else flows are weighed, and all periods are one
+    pawl_time now;
 };
 
-static bool add_entry(struct sums *sums, const struct wanted *wanted, const int64_t *numbers)
+static bool add_entry(struct sums *sums, const struct wanted *wanted, struct entry *e)
 {
-    bool of_org = wanted->every_org || (!wanted->together && numbers[0] == wanted->org);
-    return (!of_org || sums_add(sums, numbers[0], numbers[1], numbers + 2))
-        && (!wanted->together || sums_add(sums, 0, numbers[1], numbers + 2));
+    int64_t weight = flow_weight(e->period, wanted->now);
+    for (size_t i = PLACES; !wanted->by_period && i < COUNTED; i++)
+        e->n[i] *= weight;
+    if (!wanted->by_period || weight == 0)
+        e->period = 0;
+    if ((wanted->every_org || (!wanted->together && e->org == wanted->org)) && !sums_add(sums, e))
+        return false;
+    e->org = 0;
+    return !wanted->together || sums_add(sums, e);
 }
 
 static bool add_row(struct sums *sums, const struct wanted *wanted, struct str text,
-                    struct pawl_error *err)
+                    int64_t period, struct pawl_error *err)
 {
     int64_t numbers[NUMBERS];
     size_t n = 0;
     while (next_number(&text, &numbers[n])) {
         if (++n < NUMBERS)
             continue;
-        if (!add_entry(sums, wanted, numbers))
+        struct entry e = { .org = numbers[0], .queue = numbers[1], .period = period };
+        memcpy(e.n, numbers + 2, sizeof e.n);
+        if (!add_entry(sums, wanted, &e))
             return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
         n = 0;
     }
@@ -255,9 +278,11 @@ static bool add_rows(struct tx *tx, const struct wanted *wanted, struct sums *su
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask_plain(tx, &rows, Q_COUNT_DELTAS, err))
         return false;
-    while (rows_next(&rows))
-        if (!add_row(sums, wanted, row_text(&rows), err))
+    while (rows_next(&rows)) {
+        struct str changes = row_text(&rows);
+        if (!add_row(sums, wanted, changes, row_int(&rows), err))
             return false;
+    }
     return rows_ok(&rows, err);
 }
 
@@ -269,21 +294,28 @@ static int compare(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->org != b->org)
         return a->org < b->org ? -1 : 1;
-    return a->queue < b->queue ? -1 : a->queue > b->queue;
+    if (a->queue != b->queue)
+        return a->queue < b->queue ? -1 : 1;
+    return a->period < b->period ? -1 : a->period > b->period;
 }
 
 // Also when the changes add up to nothing: the row says that the org has used the queue.
 static bool fold_entry(struct tx *tx, const struct entry *e, struct pawl_error *err)
 {
-    return sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->at[PLACE_READY]),
-                   INT(e->at[PLACE_DELAYED]), INT(e->at[PLACE_BLOCKED]), INT(e->at[PLACE_HELD]),
-                   INT(e->at[PLACE_BACKOFF]), INT(e->at[PLACE_RUNNING]));
+    const int64_t *flows = e->n + PLACES;
+    bool flowed = e->period && (flows[FLOW_ENQUEUED] || flows[FLOW_ENDED]);
+    return sql_run(tx, Q_QUEUE_COUNT_ADD, err, INT(e->org), INT(e->queue), INT(e->n[PLACE_READY]),
+                   INT(e->n[PLACE_DELAYED]), INT(e->n[PLACE_BLOCKED]), INT(e->n[PLACE_HELD]),
+                   INT(e->n[PLACE_BACKOFF]), INT(e->n[PLACE_RUNNING]))
+        && (!flowed || flow_add(tx, e->org, e->queue, e->period, flows, err));
 }
 
 static bool fold(struct tx *tx, struct pawl_error *err)
 {
     SCOPED(sums) struct sums sums = {0};
-    if (!add_rows(tx, &(struct wanted){ .every_org = true, .together = true }, &sums, err))
+    struct wanted wanted = { .every_org = true, .together = true, .by_period = true };
+    wanted.now = tx->now;
+    if (!add_rows(tx, &wanted, &sums, err))
         return false;
     if (sums.count > 0)
         qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
@@ -311,7 +343,8 @@ bool counts_settle(struct tx *tx, struct pawl_error *err)
         return true;
     int64_t id = 0;
     return next_id(tx, &id, err)
-        && sql_run(tx, Q_COUNT_DELTA_INSERT, err, INT(id), TEXT(changes))
+        && sql_run(tx, Q_COUNT_DELTA_INSERT, err, INT(id), TEXT(changes),
+                   INT(flow_period(tx->now)))
         && (id % FOLD_ROWS != 0 || fold(tx, err));
 }
 
@@ -323,10 +356,27 @@ static bool add_stored(struct tx *tx, int64_t org, struct sums *sums, struct paw
     if (!sql_ask(tx, &rows, Q_QUEUE_COUNTS_OF_ORG, err, INT(org)))
         return false;
     while (rows_next(&rows)) {
-        int64_t queue = row_int(&rows), at[PLACES];
+        struct entry e = { .org = org, .queue = row_int(&rows) };
         for (size_t i = 0; i < PLACES; i++)
-            at[i] = row_int(&rows);
-        if (!sums_add(sums, org, queue, at))
+            e.n[i] = row_int(&rows);
+        if (!sums_add(sums, &e))
+            return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
+    }
+    return rows_ok(&rows, err);
+}
+
+static bool add_flows(struct tx *tx, const struct wanted *wanted, struct sums *sums,
+                      struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_QUEUE_FLOWS_OF_ORG, err, INT(wanted->org)))
+        return false;
+    while (rows_next(&rows)) {
+        struct entry e = { .org = wanted->org, .queue = row_int(&rows) };
+        e.period = row_int(&rows);
+        for (size_t i = PLACES; i < COUNTED; i++)
+            e.n[i] = row_int(&rows);
+        if (!add_entry(sums, wanted, &e))
             return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
     }
     return rows_ok(&rows, err);
@@ -336,9 +386,9 @@ bool counts_of_org(struct tx *tx, int64_t org, struct queue_count **counts, size
                    struct pawl_error *err)
 {
     SCOPED(sums) struct sums sums = {0};
-    struct wanted wanted = { .org = org, .together = org == 0 };
+    struct wanted wanted = { .org = org, .together = org == 0, .now = tx->now };
     if (!counts_settle(tx, err) || !add_stored(tx, org, &sums, err)
-        || !add_rows(tx, &wanted, &sums, err))
+        || !add_flows(tx, &wanted, &sums, err) || !add_rows(tx, &wanted, &sums, err))
         return false;
     *counts = arena_new(tx->arena, struct queue_count, sums.count);
     if (!*counts)
@@ -346,8 +396,12 @@ bool counts_of_org(struct tx *tx, int64_t org, struct queue_count **counts, size
     if (sums.count > 0)
         qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
     for (size_t i = 0; i < sums.count; i++) {
-        (*counts)[i].queue = sums.entries[i].queue;
-        memcpy((*counts)[i].at, sums.entries[i].at, sizeof sums.entries[i].at);
+        struct queue_count *one = &(*counts)[i];
+        const int64_t *n = sums.entries[i].n;
+        one->queue = sums.entries[i].queue;
+        memcpy(one->at, n, sizeof one->at);
+        for (size_t flow = 0; flow < FLOWS; flow++)
+            one->a_minute[flow] = (n[PLACES + flow] + FLOW_WHOLE / 2) / FLOW_WHOLE;
     }
     *count = sums.count;
     return true;

@@ -1,4 +1,5 @@
 // How many jobs are in which place of which queue, for each org: exact, and never by counting rows.
+// With them goes how many came and ended of late (store/flows.h).
 //
 // An operation says what it changed with tx_count. The transaction gathers that in memory and
 // appends one row with all of it before it commits, so that a thousand jobs, of a thousand orgs
@@ -8,7 +9,7 @@
 // is taken back and a kill -9 leave the numbers right.
 #pragma once
 
-#include "store/db.h"
+#include "store/flows.h"
 
 enum queue_place {
     PLACE_READY,
@@ -30,6 +31,9 @@ void counts_free(struct counts *counts);  // NULL is fine
 // transaction cannot commit.
 void tx_count(struct tx *tx, int64_t org, int64_t queue, enum queue_place place, int64_t change);
 
+// One more job came into the queue, or ended in it.
+void tx_flow(struct tx *tx, int64_t org, int64_t queue, enum queue_flow flow);
+
 // Writes down what was gathered: before the commit, and before a part that may be taken back.
 CHECKED bool counts_settle(struct tx *tx, struct pawl_error *err);
 void counts_drop(struct counts *counts);  // the transaction is over, or its last part is taken back
@@ -37,6 +41,7 @@ void counts_drop(struct counts *counts);  // the transaction is over, or its las
 struct queue_count {
     int64_t queue;
     int64_t at[PLACES];
+    int64_t a_minute[FLOWS];  // in the last one
 };
 
 // The numbers of an org, or of all together (org 0), by queue: of each it ever used, also when

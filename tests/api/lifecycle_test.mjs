@@ -156,11 +156,79 @@ test('OPS_19_a_reload_refuses_what_it_cannot_change_and_names_it', async () => {
   const file = join(directory, 'pawl.yaml');
   const text = config(directory);
   const server = await start({ directory, config: text });
-  writeFileSync(file, text.replace('grace: 1s', 'grace: 2s') + 'limits: {waiting: 5}\n');
+  writeFileSync(file, text + 'limits: {waiting: 5, workers: 3}\n');
   server.child.kill('SIGHUP');
   await until(() => server.log.includes('CONFIG_REFUSED'));
   assert.match(server.log, /limits\.waiting/);
-  assert.match(server.log, /job types with `run`/);
+  assert.match(server.log, /limits\.workers/);
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+const commands = (...types) => 'job_types:\n' + types.map(([type, script]) =>
+  `  ${type}:\n    run: ["/bin/sh", "-c", ${JSON.stringify(script)}]\n`).join('');
+
+async function reload(server, directory, text) {
+  const said = () => server.log.split('CONFIG_LOADED').length;
+  const before = said();
+  writeFileSync(join(directory, 'pawl.yaml'), text);
+  server.child.kill('SIGHUP');
+  await until(() => said() > before);
+}
+
+async function result(server, id) {
+  const { body } = await server.get(`/v1/jobs/${id}?wait_ms=20000`);
+  assert.equal(body.state, 'SUCCEEDED');
+  return body.result;
+}
+
+test('OPS_19_a_reload_adds_changes_and_removes_commands', async () => {
+  const directory = scratch();
+  const server = await start({ directory, config: 'job_types: {a: {category: default}}\n' });
+  const enqueue = async (job_type, n) =>
+    (await server.post('/v1/jobs', { ...job(n), job_type })).body.job_id;
+
+  const waiting = await enqueue('a', 1);  // nobody runs it yet, and no worker thread is there
+  await reload(server, directory, commands(['a', 'echo one']));
+  assert.equal(await result(server, waiting), 'one');
+
+  await reload(server, directory, commands(['a', 'echo two'], ['b', 'echo b']));
+  assert.equal(await result(server, await enqueue('a', 2)), 'two');
+  assert.equal(await result(server, await enqueue('b', 3)), 'b');
+
+  await reload(server, directory, commands(['a', 'echo three']));
+  const left = await enqueue('b', 4);
+  assert.equal(await result(server, await enqueue('a', 5)), 'three');
+  const { body } = await server.post('/v1/leases', { worker_id: 'w', queues: ['q:default'],
+                                                     job_types: ['b'] });
+  assert.deepEqual(body.executions.map((held) => held.job.job_id), [left]);
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('OPS_19_a_command_that_runs_during_a_reload_keeps_the_terms_it_began_with', async () => {
+  const directory = scratch();
+  const wait = 'touch begun; while ! [ -e go ]; do sleep 0.05; done; echo';
+  const server = await start({ directory, config: commands(['life.test', `${wait} old`]) });
+  const { body: first } = await server.post('/v1/jobs', job(1));
+  await until(() => readdirSync(directory).includes('begun'));
+  await reload(server, directory, commands(['life.test', 'echo new']));
+  const { body: second } = await server.post('/v1/jobs', job(2));
+  assert.equal(await result(server, second.job_id), 'new');
+  writeFileSync(join(directory, 'go'), '');
+  assert.equal(await result(server, first.job_id), 'old');
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('SLOT_1_a_reload_gives_the_api_no_commands', async () => {
+  const directory = scratch();
+  const server = await start({ directory, words: ['--only', 'api'],
+                               config: commands(['a', 'echo']) });
+  const { body } = await server.post('/v1/jobs', { ...job(1), job_type: 'a' });
+  await reload(server, directory, commands(['a', 'echo two']));
+  const { body: held } = await server.post('/v1/leases', { worker_id: 'w', queues: ['q:default'] });
+  assert.deepEqual(held.executions.map((one) => one.job.job_id), [body.job_id]);
   await server.stop();
   rmSync(directory, { recursive: true });
 });

@@ -22,6 +22,22 @@ test('OPS_3_workers_that_take_one_job_at_a_time_serve_every_queue', async () => 
   await server.stop();
 });
 
+test('OPS_3_the_list_of_queues_says_what_came_and_ended_in_the_last_minute', async () => {
+  const server = await start({ config });
+  const jobs = [1, 2, 3].map((n) => ({ job_type: 'plain', payload: {}, idempotency_key: `${n}` }));
+  await server.post('/v1/jobs', { jobs });
+  const { body: held } = await server.post('/v1/leases', {
+    worker_id: 'w', queues: ['q:default'], max: 2, start: true });
+  const operations = held.executions.map(({ exec_id, attempt }) => (
+    { op: 'commit', exec_id, attempt, worker_id: 'w', done: true }));
+  await server.post('/v1/executions/batch', { operations });
+  const { body } = await server.get('/v1/queues');
+  const queue = body.items.find(({ name }) => name === 'q:default');
+  assert.equal(queue.enqueued_per_minute, 3);
+  assert.equal(queue.ended_per_minute, 2);
+  await server.stop();
+});
+
 test('OPS_3_the_list_of_queues_shows_the_terms_of_the_configuration', async () => {
   const server = await start({ config });
   const { body } = await server.get('/v1/queues');

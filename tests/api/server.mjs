@@ -10,6 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const pawl = process.env.PAWL;
+
+// A build with the address sanitizer keeps what was freed for a while, which is not growth, and has
+// room around everything: it takes more memory than anybody has promised.
+process.env.ASAN_OPTIONS = `${process.env.ASAN_OPTIONS ?? ''}:quarantine_size_mb=8`;
+export const sanitized = (process.env.SANITIZE ?? 'none') !== 'none';
+
 export const defaultOrg = '00000000-0000-7000-8000-000000000000';
 
 export function freePort() {

@@ -150,9 +150,6 @@ test('RUN_12_each_of_many_waiting_requests_hears_of_another_process', { timeout:
 
 // ----- memory
 
-// A build with the address sanitizer keeps what was freed for a while: that is not growth.
-process.env.ASAN_OPTIONS = `${process.env.ASAN_OPTIONS ?? ''}:quarantine_size_mb=8`;
-
 const residentKb = (server) => Number(
   readFileSync(`/proc/${server.child.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]);
 
