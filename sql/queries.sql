@@ -504,6 +504,7 @@ UPDATE executions SET finish_at = NULL, worker = $2, lease_us = $3, lease_expire
  WHERE id = $1 AND status = 'COMMITTED' AND finish_at IS NOT NULL;
 
 -- name: execution_expired
+-- scans: live executions only, by their own index
 SELECT id FROM executions
  WHERE finished_at IS NULL AND finish_at IS NULL AND lease_expires_at <= $1
  ORDER BY lease_expires_at, id LIMIT $2
@@ -511,6 +512,7 @@ SELECT id FROM executions
 ;
 
 -- name: execution_next_expiry
+-- scans: live executions only, by their own index
 SELECT coalesce(min(lease_expires_at), 0) FROM executions
  WHERE finished_at IS NULL AND finish_at IS NULL;
 
