@@ -393,6 +393,7 @@ static void close_all(struct db *db)
 }
 
 const struct db_driver sqlite_driver = {
+    .alone = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
