@@ -44,9 +44,25 @@ static bool short_escape(struct scan *scan)
     return true;
 }
 
+// Skips whole words of ASCII that has no meaning in a string. Subtracting borrows into the highest
+// bit of a byte that is too small; what is thought to mean something and does not is looked at again.
+static void skip_plain(struct scan *scan)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
+    uint64_t word;
+    for (; (size_t)(scan->end - scan->s) >= sizeof word; scan->s += sizeof word) {
+        memcpy(&word, scan->s, sizeof word);
+        uint64_t control = word - each * 0x20, quote = (word ^ each * '"') - each,
+                 escape = (word ^ each * '\\') - each;
+        if ((word | control | quote | escape) & high)
+            return;
+    }
+}
+
 // Behind the opening quote, to behind the closing one.
 static bool string(struct scan *scan)
 {
+    skip_plain(scan);
     while (scan->s < scan->end) {
         unsigned char c = (unsigned char)*scan->s;
         if (c >= 0x80) {

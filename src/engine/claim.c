@@ -14,7 +14,10 @@
 #include "model/text_rule.h"
 #include "store/counts.h"
 
-enum { SHELVED_MAX = 500 };  // jobs put on shelves by one claim
+enum {
+    SHELVED_MAX = 500,  // jobs put on shelves by one claim
+    MANY = 64,
+};
 
 // One queue of a claim.
 struct source {
@@ -167,7 +170,9 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
 {
     struct tally tally;
-    struct claimed *claimed = list_add(&c->claimed);
+    bool many = c->claimed.count >= MANY;  // then it is likely to be all that were asked for
+    struct claimed *claimed = many && !list_room(&c->claimed, room(c)) ? NULL
+                                                                       : list_add(&c->claimed);
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
