@@ -622,6 +622,10 @@ INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, re
                           correlation_id, detail)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
+-- By nobody but who is on the job, and with nothing to add: most events.
+-- name: audit_insert_plain
+INSERT INTO audit_events (org, job, event, attempt, at) VALUES ($1, $2, $3, $4, $5);
+
 -- name: audit_newest
 SELECT id, job, event, attempt, at FROM audit_events
  WHERE id = (SELECT max(id) FROM audit_events);

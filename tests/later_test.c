@@ -116,3 +116,24 @@ TEST_EACH_DB(EXEC_5_two_ends_of_one_job_cannot_commit_together)
     tx_end(&tx);
     EXPECT_INT(must_load(box, job.id).state, JOB_RUNNING);
 }
+
+TEST_EACH_DB(OPS_11_events_with_and_without_detail_stay_in_the_order_they_came)
+{
+    struct id id = must_enqueue(box, "report").id;
+    struct subject subject = { .org = 1, .job = id.high };
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    struct audit_event *all;
+    size_t count = 0, before = 2;  // created, enqueued
+    box_begin(box, &tx);
+    for (int i = 0; i < 3 * LATER_ROWS; i++) {
+        struct str detail = i % 3 == 0 ? S("{}") : S("");
+        MUST(detail.n ? event_append(&tx, subject, EVENT_JOB_ANNOTATED, detail, &err)
+                      : event_append_by_creator(&tx, subject, EVENT_JOB_ANNOTATED, &err));
+    }
+    MUST(events_of_job(&tx, id.high, &all, &count, &err));
+    EXPECT_INT(count, before + 3 * LATER_ROWS);
+    for (size_t i = before; i < count; i++)
+        EXPECT_INT(all[i].detail.n, (i - before) % 3 == 0 ? 2 : 0);
+    box_commit(&tx);
+}
