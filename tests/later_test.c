@@ -82,7 +82,7 @@ TEST_EACH_DB(OPS_11_the_application_sees_the_events_before_its_own_sql)
     EXPECT_INT(box_number(box, "SELECT n FROM seen"), 3);
 }
 
-// A row that points nowhere: noticed when it is inserted, and nothing of the transaction stays.
+// A place that is taken: noticed when the row is inserted, and nothing of the transaction stays.
 TEST_EACH_DB(a_row_the_database_refuses_refuses_the_transaction)
 {
     struct str before = box_contents(box);
@@ -93,7 +93,8 @@ TEST_EACH_DB(a_row_the_database_refuses_refuses_the_transaction)
     struct tx tx = {0};
     box_begin(box, &tx);
     MUST(job_enqueue(&tx, &contract, &job, &known, &err));
-    MUST(note(&tx, 4711, &err));
+    MUST(sql_later(&tx, Q_READY_INSERT, &err, INT(job.keys.queue), INT(job.keys.type), INT(0),
+                   INT(job.id.high), INT(job.keys.org), INT(0), NONE, NONE));
     EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
     EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));  // and stays refused
     tx_end(&tx);
