@@ -64,6 +64,7 @@ struct key_newest {
     int64_t keys;
     pawl_time expires_at;
     bool grown;       // and not written down yet
+    bool put;         // keys were, written down or not
     bool rearranged;  // a generation was sealed, or records were removed from a sealed one
 };
 
