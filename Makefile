@@ -3,10 +3,14 @@
 PREFIX ?= /usr/local
 CYCLES ?= 1000
 KILLS ?= 300
+CASES ?= 20000
+SEED ?= 1
+FUZZ_S ?= 60
 export DESTDIR
 
 .PHONY: all run demo test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server format install deps clean help
+.PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
+.PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
 	@tools/packages build
@@ -67,6 +71,19 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
+torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
+	@tools/packages build test
+	@tools/build build
+	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
+
+fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
+	@tools/packages build lint
+	@tools/fuzz cron $(FUZZ_S)
+
+fuzz-zone: ## the same on time zone files
+	@tools/packages build lint
+	@tools/fuzz zone $(FUZZ_S)
+
 format: ## rewrites the C sources as lint wants them
 	@tools/packages lint
 	@tools/format
@@ -84,7 +101,7 @@ deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint
 
 clean: ## removes what was built
-	rm -rf build build-asan build-tsan build-clang
+	rm -rf build build-asan build-tsan build-clang build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

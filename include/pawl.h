@@ -81,6 +81,8 @@ enum pawl_code {
     PAWL_NO_MEMORY,
     PAWL_UNAUTHORIZED,        // no key, or not a good one
     PAWL_TOO_MANY,            // too many requests: try again later
+    PAWL_SLOT_CLAIMED,        // the slot of a schedule was claimed before
+    PAWL_MAX_INSTANCES,       // as many runs of a schedule as may be are under way
     PAWL_CODES
 };
 
@@ -389,6 +391,9 @@ PAWL_API PAWL_CHECKED bool pawl_follow_up(struct pawl_run *run, const struct paw
 // A JSON object for the audit trail, appended in the transaction that commits the job.
 PAWL_API PAWL_CHECKED bool pawl_annotate(struct pawl_run *run, const char *json);
 
+// How many rows of its own the work took in or made: told in the log line of its end.
+PAWL_API void pawl_rows_processed(struct pawl_run *run, int64_t rows);
+
 // ----- the application's own tables
 
 // They live in the store's file, so that a job and a business row are committed together. Pawl's
@@ -429,6 +434,47 @@ PAWL_API struct sqlite3 *pawl_tx_sqlite(struct pawl_tx *tx);
 // One of Pawl's own tables or views, or a name kept for one: those that begin with pawl_.
 PAWL_API bool pawl_tx_owns(const char *table);
 
+// ----- schedules
+
+// Jobs that come by the clock. Each moment, a slot, is claimed at most once, however many processes
+// share the store and whenever they are killed; see docs/schedules.md.
+struct pawl_schedule {
+    const char *name;                // letters, digits and ._:- up to 128
+    const char *job_type;
+    const char *payload;             // a JSON object; NULL: {}
+    const char *cron;                // "*/15 * * * *"; or ...
+    int64_t every_us;                // ... every so often, at least a second
+    const char *timezone;            // of cron: "Europe/Berlin"; NULL: UTC
+
+    // These must be said.
+    enum pawl_choice coalesce;       // several are due: PAWL_YES runs the last one only
+    int64_t misfire_grace_us;        // found later than this, a slot is skipped
+    int max_instances;               // how many may run at once; a slot that finds them is skipped
+    int64_t expected_max_runtime_us; // a run ends TIMED_OUT after twice this
+
+    const char *policy;              // NULL: "scheduled", which tries once
+    int catch_up;                    // at most so many are made up for at once without coalesce: 10
+    int64_t jitter_us;               // over which those are spread
+    const char *project_id;
+    bool paused;                     // when it is made
+};
+
+// Makes a schedule, or changes the one of this name; from then on a started runner of this handle
+// takes part in scheduling. When several processes do, one of them is active.
+PAWL_API PAWL_CHECKED bool pawl_schedule(struct pawl *pawl, const struct pawl_schedule *schedule,
+                                         struct pawl_error *err);
+
+// Its history stays.
+PAWL_API PAWL_CHECKED bool pawl_schedule_remove(struct pawl *pawl, const char *name,
+                                                struct pawl_error *err);
+PAWL_API PAWL_CHECKED bool pawl_schedule_pause(struct pawl *pawl, const char *name, bool paused,
+                                               struct pawl_error *err);
+
+// Claims a slot, in whole seconds, now; `ticket` may be NULL. PAWL_SLOT_CLAIMED when it was claimed
+// before, PAWL_MAX_INSTANCES when as many as may be run.
+PAWL_API PAWL_CHECKED bool pawl_trigger(struct pawl *pawl, const char *name, pawl_time slot,
+                                        struct pawl_ticket *ticket, struct pawl_error *err);
+
 // ----- the runner
 
 // Takes the instance's name, recovers what a dead process of this name left running, and begins to
@@ -458,6 +504,15 @@ struct pawl_figures {
     int64_t steps_retried;
     int64_t recovered;      // runs a dead process had left
     int64_t wake_ups;       // of the runner's own thread
+    int64_t leads;          // 1: this process is the active scheduler
+    int64_t slots_claimed;  // by it, since the store was opened ...
+    int64_t slots_misfired; // ... and skipped: found too late
+    int64_t slots_coalesced;
+    int64_t slots_at_max_instances;
+    int64_t slots_paused;
+    int64_t slots_over_catch_up;
+    int64_t slots_stale;    // ended because they took too long
+    int64_t slots_recovered;// left by a dead process, ended at the start
     int64_t commits;        // transactions
     int64_t operations;     // calls they answered
 };

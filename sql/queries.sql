@@ -14,6 +14,10 @@ SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations' 
 -- name: migration_newest
 SELECT coalesce(max(version), 0) FROM schema_migrations;
 
+-- name: migrations_applied
+-- scans: one row for each version
+SELECT version, name FROM schema_migrations ORDER BY version;
+
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
@@ -75,17 +79,17 @@ SELECT id FROM policies
  WHERE name = $1 AND category = $2 AND queue = $3 AND max_attempts = $4 AND step_attempts = $5
    AND exponential = $6 AND jitter = $7 AND base_us = $8 AND delay_us_max = $9
    AND timeout_us = $10 AND lease_us = $11 AND on_crash = $12 AND on_timeout = $13
-   AND dead_letter = $14 AND key_ttl_us = $15;
+   AND dead_letter = $14 AND key_ttl_us = $15 AND slot = $16;
 
 -- name: policy_insert
 INSERT INTO policies (name, category, queue, max_attempts, step_attempts, exponential, jitter,
                       base_us, delay_us_max, timeout_us, lease_us, on_crash, on_timeout,
-                      dead_letter, key_ttl_us)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+                      dead_letter, key_ttl_us, slot)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 
 -- name: policy_load
 SELECT name, category, queue, max_attempts, step_attempts, exponential, jitter, base_us,
-       delay_us_max, timeout_us, lease_us, on_crash, on_timeout, dead_letter, key_ttl_us
+       delay_us_max, timeout_us, lease_us, on_crash, on_timeout, dead_letter, key_ttl_us, slot
   FROM policies WHERE id = $1;
 
 -- name: worker_find
@@ -871,3 +875,171 @@ SELECT o.id, o.org_id, o.created_at, o.disabled_at,
 
 -- name: org_disable
 UPDATE orgs SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL;
+
+-- ===== schedules
+
+-- name: schedule_insert
+INSERT INTO schedules (org, name, source, job_type, payload, cron, every_us, timezone, "coalesce",
+                       misfire_grace_us, max_instances, expected_us, catch_up, jitter_us,
+                       project_id, queue, policy, created_at, updated_at, considered_to, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18,
+        $19);
+
+-- The new terms count from now on; what it was paused for stays, unless it comes back.
+-- name: schedule_update
+UPDATE schedules
+   SET source = $2, job_type = $3, payload = $4, cron = $5, every_us = $6, timezone = $7,
+       "coalesce" = $8, misfire_grace_us = $9, max_instances = $10, expected_us = $11,
+       catch_up = $12, jitter_us = $13, project_id = $14, queue = $15, policy = $16,
+       updated_at = $17, considered_to = $17, next_at = $18, removed_at = NULL,
+       paused_at = CASE WHEN removed_at IS NULL THEN paused_at END,
+       paused_by = CASE WHEN removed_at IS NULL THEN paused_by END
+ WHERE id = $1;
+
+-- name: schedule_remove
+UPDATE schedules SET removed_at = $2, updated_at = $2, next_at = NULL
+ WHERE id = $1 AND removed_at IS NULL;
+
+-- name: schedule_pause
+UPDATE schedules SET paused_at = $2, paused_by = $3, updated_at = $2
+ WHERE id = $1 AND paused_at IS NULL;
+
+-- name: schedule_resume
+UPDATE schedules SET paused_at = NULL, paused_by = NULL, updated_at = $2
+ WHERE id = $1 AND paused_at IS NOT NULL;
+
+-- name: schedule_considered
+UPDATE schedules SET considered_to = $2, next_at = $3 WHERE id = $1;
+
+-- name: schedule_postpone
+UPDATE schedules SET next_at = $2 WHERE id = $1;
+
+-- The schedule of a name; $1 is 0 for every org, which may have one each.
+-- name: schedule_ids
+-- scans: the short list of schedules, and only for a caller of every org
+SELECT id FROM schedules WHERE org = $1 AND name = $2
+UNION ALL
+SELECT id FROM schedules WHERE $1 = 0 AND name = $2
+ORDER BY 1 LIMIT 2;
+
+-- name: schedule_load
+SELECT s.id, s.org, o.org_id, o.disabled_at, s.name, s.source, s.job_type, s.payload, s.cron,
+       s.every_us, s.timezone, s."coalesce", s.misfire_grace_us, s.max_instances, s.expected_us,
+       s.catch_up, s.jitter_us, s.project_id, s.queue, s.policy, s.created_at, s.updated_at,
+       s.paused_at, s.paused_by, s.removed_at, s.considered_to, s.next_at,
+       (SELECT count(*) FROM job_runs r
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL),
+       (SELECT count(DISTINCT r.submission) FROM job_runs r
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL)
+  FROM schedules s
+  JOIN orgs o ON o.id = s.org
+ WHERE s.id = $1;
+
+-- $1 is 0 for every org.
+-- name: schedules_of_org
+-- scans: the short list of schedules, and only for a caller of every org
+SELECT id, name FROM schedules WHERE org = $1 AND name > $2 AND removed_at IS NULL
+UNION ALL
+SELECT id, name FROM schedules WHERE $1 = 0 AND name > $2 AND removed_at IS NULL
+ORDER BY 2, 1 LIMIT $3;
+
+-- name: schedules_of_source
+-- scans: the short list of schedules, when a configuration is loaded
+SELECT id FROM schedules WHERE source = $1 AND removed_at IS NULL;
+
+-- name: schedules_due
+SELECT id FROM schedules WHERE next_at <= $1 ORDER BY next_at LIMIT $2;
+
+-- name: schedules_next
+SELECT coalesce(min(next_at), 0) FROM schedules WHERE next_at IS NOT NULL;
+
+-- ===== slots
+
+-- The claim of a slot: whoever comes second changes nothing (SLOT-3).
+-- name: run_claim
+INSERT INTO job_runs (org, job_name, scheduled_for, started_at, status, worker_instance,
+                      submission, stale_at)
+VALUES ($1, $2, $3, $4, 'running', $5, $6, $7)
+ON CONFLICT (org, job_name, scheduled_for) DO NOTHING;
+
+-- name: run_job
+UPDATE job_runs SET job = $4 WHERE org = $1 AND job_name = $2 AND scheduled_for = $3;
+
+-- name: run_is_claimed
+SELECT 1 FROM job_runs WHERE org = $1 AND job_name = $2 AND scheduled_for = $3;
+
+-- name: run_started
+UPDATE job_runs
+   SET started_at = $2, stale_at = $3,
+       worker_instance = (SELECT substr(CASE WHEN w.instance = '' THEN w.worker_id
+                                             ELSE w.instance END, 1, 128)
+                            FROM workers w WHERE w.id = $4)
+ WHERE job = $1 AND finished_at IS NULL;
+
+-- name: run_close
+UPDATE job_runs SET status = $2, finished_at = $3, error_message = $4
+ WHERE job = $1 AND finished_at IS NULL;
+
+-- name: run_close_row
+UPDATE job_runs SET status = $2, finished_at = $3, error_message = $4
+ WHERE id = $1 AND finished_at IS NULL;
+
+-- name: run_postpone
+UPDATE job_runs SET stale_at = $2 WHERE id = $1 AND finished_at IS NULL;
+
+-- name: runs_stale
+SELECT id FROM job_runs WHERE finished_at IS NULL AND stale_at <= $1 ORDER BY stale_at LIMIT $2;
+
+-- name: runs_stale_of
+SELECT id FROM job_runs
+ WHERE org = $1 AND job_name = $2 AND finished_at IS NULL AND stale_at <= $3;
+
+-- name: run_stale_next
+SELECT coalesce(min(stale_at), 0) FROM job_runs WHERE finished_at IS NULL;
+
+-- name: run_job_of
+SELECT coalesce(job, 0) FROM job_runs WHERE id = $1;
+
+-- Rows of an instance whose job has ended, or that have none (SLOT-6).
+-- name: runs_abandoned
+SELECT r.id, r.org, r.job_name, r.scheduled_for FROM job_runs r
+ WHERE r.finished_at IS NULL AND r.stale_at > 0 AND r.worker_instance = $1
+   AND (r.job IS NULL OR EXISTS (SELECT 1 FROM outcomes x
+                                  WHERE x.job = r.job AND x.ended_at IS NOT NULL))
+ ORDER BY r.stale_at LIMIT $2;
+
+-- name: runs_of_name
+SELECT r.id, r.job_name, r.scheduled_for, r.started_at, r.finished_at, r.status,
+       r.worker_instance, r.error_message, j.id, j.id_low
+  FROM job_runs r
+  LEFT JOIN jobs j ON j.id = r.job
+ WHERE r.org = $1 AND r.job_name = $2 AND r.id < $3
+ ORDER BY r.id DESC LIMIT $4;
+
+-- name: skip_insert
+INSERT INTO slot_skips (org, job_name, scheduled_for, until, slots, reason, recorded_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: skips_of_name
+SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
+  FROM slot_skips
+ WHERE org = $1 AND job_name = $2 AND id < $3
+ ORDER BY id DESC LIMIT $4;
+
+-- ===== the lead
+
+-- name: leader_load
+SELECT instance, boot_id, term, expires_at FROM leader WHERE name = 'scheduler';
+
+-- name: leader_take
+INSERT INTO leader (name, instance, boot_id, term, expires_at) VALUES ('scheduler', $1, $2, $3, $4)
+ON CONFLICT (name) DO UPDATE
+   SET instance = excluded.instance, boot_id = excluded.boot_id, term = excluded.term,
+       expires_at = excluded.expires_at
+ WHERE leader.term < excluded.term;
+
+-- name: leader_renew
+UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND term = $2;
+
+-- name: leader_leave
+UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND boot_id = $2;

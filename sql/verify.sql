@@ -558,6 +558,32 @@ SELECT x.job, 'job.deadlettered'
           JOIN audit_event_names n ON n.event = a.event
          WHERE a.job = x.job AND n.name = 'job.deadlettered') <> 1;
 
+-- name: verify_job_slot_open
+-- invariant: a slot runs as long as its job, and is closed with it
+SELECT r.job, r.job_name || ' is ' || r.status
+  FROM job_runs r
+  LEFT JOIN outcomes x ON x.job = r.job AND x.ended_at IS NOT NULL
+ WHERE r.job > $1 AND r.job <= $2
+   AND ((r.finished_at IS NULL) <> (x.job IS NULL) OR r.finished_at <> x.ended_at);
+
+-- name: verify_job_slot_status
+-- invariant: a slot was a success if its job was
+SELECT r.job, r.job_name || ' is ' || r.status || ', its job ' || x.state
+  FROM job_runs r
+  JOIN outcomes x ON x.job = r.job AND x.ended_at IS NOT NULL
+ WHERE r.job > $1 AND r.job <= $2 AND r.finished_at IS NOT NULL
+   AND ((r.status = 'success') <> (x.state = 'SUCCEEDED')
+     OR (r.status = 'success') <> (r.error_message IS NULL));
+
+-- name: verify_job_slot_time
+-- invariant: the job of a slot is its org's, has its time, and its policy's mark
+SELECT r.job, r.job_name
+  FROM job_runs r
+  JOIN jobs j ON j.id = r.job
+  LEFT JOIN policies p ON p.id = j.policy
+ WHERE r.job > $1 AND r.job <= $2
+   AND (j.org <> r.org OR j.scheduled_for IS DISTINCT FROM r.scheduled_for OR p.slot <> 1);
+
 -- ===== ready
 
 -- name: verify_ready_job

@@ -39,7 +39,7 @@ sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' out "$1"
 run "$pawl" config check "$sample/pawl.yaml"
 check CONFIG_a_good_file_is_fine ended 0
 check CONFIG_a_good_file_is_counted \
-    prints "$sample/pawl.yaml: fine (3 job types, 1 policies of your own, 6 queues)"
+    prints "$sample/pawl.yaml: fine (3 job types, 1 policies of your own, 6 queues, 1 schedules)"
 
 printf 'limits:\n  wait: soon\nnonsense: 1\n' >bad.yaml
 run "$pawl" config check bad.yaml

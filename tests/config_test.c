@@ -87,7 +87,26 @@ static const char whole[] =
     "    authoritative: true\n"
     "    may_write: true\n"
     "    runbook: Call Ada.\n"
-    "  mail.send: {category: notification, bucket: 2h}\n";
+    "  mail.send: {category: notification, bucket: 2h}\n"
+    "schedules:\n"
+    "  nightly:\n"
+    "    job_type: report.export\n"
+    "    payload: {all: true, from: '7', to: 7, x: [1.5, null, 08, text]}\n"
+    "    cron: 30 2 * * mon-fri\n"
+    "    timezone: Europe/Berlin\n"
+    "    coalesce: false\n"
+    "    misfire_grace_time: 10m\n"
+    "    max_instances: 2\n"
+    "    expected_max_runtime: 20m\n"
+    "    catch_up: 3\n"
+    "    jitter: 30s\n"
+    "    org: 01900000-0000-7000-8000-00000000000a\n"
+    "    project_id: 01900000-0000-7000-8000-0000000000a1\n"
+    "    policy: patient\n"
+    "    queue: q:night\n"
+    "    paused: true\n"
+    "  often: {job_type: x, every: 15m, timezone: UTC, coalesce: true,\n"
+    "          misfire_grace_time: 300s, max_instances: 1, expected_max_runtime: 5m}\n";
 
 static void put_what_it_names(struct config_file *file)
 {
@@ -287,6 +306,7 @@ static const struct {
     { &kind_types, { "x", "[a]", "{a: 5}", "{\"a b\": {}}", "{.a: {}}", "{a: {key: x}}",
                      "{a: {commit: [sh]}}", "{a: {run: [sh], commit: [sh], category: audit}}",
                      "{a: {bucket: 1h}}", "{a: {may_write: true}}", NULL } },
+    { &kind_schedules, { "x", "[a]", "{a: 5}", "{a: {}}", "{a: {job_type: x, every: 1h}}", NULL } },
     { &kind_command, { "x", "ls -l", "[]", "{}", "~", "[[]]", "[nowhere-to-be-found]",
                        "[./nowhere]", "[/]", "[sh, {}]", "[sh, ~]", NULL } },
     { &kind_environment, { "x", "[A]", "{1x: y}", "{A: [b]}", "{A: ~}", "{PAWL_X: y}",
@@ -309,6 +329,9 @@ static const struct {
     { "like", { "nobody", "[]", "{}", "~", "\"\"", NULL } },
     { "category", { "nothing", "[]", "{}", "~", NULL } },
     { "policy", { "nobody", "[]", "{}", "~", NULL } },
+    { "payload", { "x", "5", "[]", "[a]", "\"\"", NULL } },
+    { "org", { "x", "5", "[]", "{}", "~", NULL } },
+    { "project_id", { "x", "5", "[]", "{}", "~", NULL } },
     { "directory", { "nowhere", "pawl.yaml", "[]", "~", NULL } },
 };
 

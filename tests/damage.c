@@ -14,6 +14,7 @@ const char no_guards[] =
     "DROP TRIGGER jobs_kept; DROP TRIGGER executions_kept; DROP TRIGGER executions_stay;"
     "DROP TRIGGER executions_final; DROP TRIGGER outcomes_final; DROP INDEX executions_job;"
     "DROP INDEX executions_live; DROP INDEX executions_serial; DROP INDEX ready_serial;"
+    "DROP TRIGGER job_runs_final;"
     "CREATE TEMP VIEW job AS SELECT t.name, j.* FROM jobs j JOIN job_types t ON t.id = j.type;";
 
 // clang-format off
@@ -288,6 +289,17 @@ const struct damage damages[] = {
     { "verify_job_event",
       "UPDATE audit_events SET event = " EVENT("key.created") " WHERE event = "
       EVENT("job.changed") ";" },
+    { "verify_job_slot_open", "UPDATE job_runs SET status = 'running', finished_at = NULL"
+      OF("slot_over") },
+    { "verify_job_slot_open", "UPDATE job_runs SET finished_at = finished_at + 1"
+      OF("slot_over") },
+    { "verify_job_slot_open", "UPDATE job_runs SET status = 'failed', finished_at = 1"
+      OF("slot_waits") },
+    { "verify_job_slot_status", "UPDATE job_runs SET status = 'failed', error_message = 'x'"
+      OF("slot_over") },
+    { "verify_job_slot_status", "UPDATE job_runs SET error_message = 'x'" OF("slot_over") },
+    { "verify_job_slot_time", "UPDATE job_runs SET scheduled_for = 60000000" OF("slot_over") },
+    { "verify_job_slot_time", "UPDATE policies SET slot = 0 WHERE slot = 1;" },
     { "verify_ready_place", "UPDATE ready SET project = 'x'" OF("ready") },
     { "verify_ready_job", "INSERT INTO ready VALUES (1, 1, 0, 1, 1, 0, NULL, NULL);" },
     { "verify_ready_job", "UPDATE ready SET org = 2" OF("ready") },

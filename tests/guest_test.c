@@ -59,7 +59,7 @@ static const struct {
       "table jobs belongs to Pawl" },
     { "CREATE TRIGGER my_trigger INSTEAD OF INSERT ON pawl_jobs BEGIN SELECT 1; END",
       "view pawl_jobs belongs to Pawl" },
-    { "CREATE TABLE pawl_job_runs (id)", "kept for Pawl" },
+    { "CREATE TABLE pawl_runs (id)", "kept for Pawl" },
     { "CREATE VIEW pawl_mine AS SELECT 1", "kept for Pawl" },
     { "CREATE TEMP TABLE jobs (id)", "temporary tables" },
     { "CREATE TEMP TABLE scratch (id)", "temporary tables" },

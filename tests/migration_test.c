@@ -9,13 +9,12 @@
 
 // As the first version of the schema has it: two jobs, one of a project, with their events.
 static const char first_version[] =
-    "INSERT INTO schema_migrations VALUES (1, 'engine', 1);"
     "INSERT INTO store VALUES (1, '0123456789abcdef0123456789abcdef', 1);"
     "INSERT INTO orgs VALUES (1, '00000000-0000-7000-8000-000000000000', 1, NULL);"
     "INSERT INTO job_types VALUES (1, 'work', 1);"
     "INSERT INTO queues VALUES (1, 'q:default', 1, NULL);"
     "INSERT INTO policies VALUES (1, 'default', 'default', 'q:default', 3, 3, 1, 1, 1, 1, 1, 1,"
-    "                             0, 0, 1, 1);"
+    "                             0, 0, 1, 1, 0);"
     "INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at,"
     "                  idempotency_key, project_id, actor_type, actor_id, request_id,"
     "                  correlation_id, payload)"
@@ -40,6 +39,11 @@ static void first_store(struct box *box)
     char *why = NULL;
     sqlite3_exec(connection, "PRAGMA application_id = 1348564844", NULL, NULL, NULL);
     sqlite3_exec(connection, migrations[0].sqlite, NULL, NULL, &why);
+    EXPECT(why == NULL);
+    char *applied = sqlite3_mprintf("INSERT INTO schema_migrations VALUES (1, %Q, 1)",
+                                    migrations[0].name);
+    sqlite3_exec(connection, applied, NULL, NULL, &why);
+    sqlite3_free(applied);
     EXPECT(why == NULL);
     sqlite3_exec(connection, first_version, NULL, NULL, &why);
     if (why)

@@ -2,6 +2,7 @@
 #include "rich_store.h"
 
 #include "engine/api_key.h"
+#include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
 
@@ -264,6 +265,30 @@ static void api_keys(struct box *box)
     box->caller.org_id = org_id;
 }
 
+// A slot that is over, and one whose job waits.
+static void slots(struct box *box)
+{
+    static const char *const types[] = { "slot_over", "slot_waits" };
+    for (size_t i = 0; i < countof(types); i++) {
+        enum schedule_put what;
+        struct job job;
+        struct schedule s = {
+            .name = str_of(types[i]),
+            .job_type = str_of(types[i]),
+            .every_us = DAYS(1),
+            .coalesce_said = true,
+            .misfire_grace_us = DAYS(1),
+            .max_instances = 1,
+            .expected_us = DAYS(1),
+            .queue = S("q:exports"),
+        };
+        OK(schedule_put(tx, &s, SCHEDULE_FROM_API, &what, err));
+        OK(slot_trigger(tx, s.name, SECONDS(1800000000), &job, err));
+    }
+    struct lease lease = take(box, "slot_over", true);
+    must_commit(box, &lease);
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -276,4 +301,5 @@ void rich_store(struct box *box)
     serial_keys(box);
     at_work(box);
     api_keys(box);
+    slots(box);
 }

@@ -249,6 +249,18 @@ TEST_EACH_DB(a_store_of_a_newer_version_is_refused)
     EXPECT(strstr(err.message, "use a newer pawl") != NULL);
 }
 
+TEST_EACH_DB(a_store_that_another_build_made_otherwise_is_refused)
+{
+    box->damaged = true;
+    box_sql(box, "UPDATE schema_migrations SET name = 'engine' WHERE version = 1");
+    struct str before = box_contents(box);
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = box->url }, &err));
+    EXPECT(strstr(err.message, "made by another build") != NULL);
+    EXPECT(str_eq(before, box_contents(box)));
+}
+
 TEST_EACH_DB(migrating_twice_changes_nothing)
 {
     struct str before = box_contents(box);

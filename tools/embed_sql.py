@@ -9,6 +9,7 @@ Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts 
 for PostgreSQL only, and INTEGER is BIGINT there. Everything else is one text for both.
 """
 import argparse
+import hashlib
 import json
 import pathlib
 import re
@@ -100,8 +101,10 @@ def main():
     source += ["};", "", "const struct migration_row migrations[] = {"]
     for path in schema:
         version, name = path.stem.split("_", 1)
-        text = c_text(dialect(path.read_text(), SQLITE))
-        source += [f"    {{ {int(version)}, {json.dumps(name)},", f"        {text} }},"]
+        text = dialect(path.read_text(), SQLITE)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        source += [f"    {{ {int(version)}, {json.dumps(name + ' ' + digest)},",
+                   f"        {c_text(text)} }},"]
     source += ["    { 0, 0, 0 },", "};", "", "const struct schema_name schema_names[] = {"]
     source += [f"    {{ {json.dumps(n)}, {json.dumps(kind)} }}," for n, kind in names_of(schema)]
     source += ["    { 0, 0 },", "};", ""]

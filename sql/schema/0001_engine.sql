@@ -87,8 +87,10 @@ CREATE TABLE policies (
   on_timeout INTEGER NOT NULL,
   dead_letter INTEGER NOT NULL,
   key_ttl_us INTEGER NOT NULL,
+  slot INTEGER NOT NULL DEFAULT 0,            -- of a schedule's jobs
   UNIQUE (name, category, queue, max_attempts, step_attempts, exponential, jitter, base_us,
-          delay_us_max, timeout_us, lease_us, on_crash, on_timeout, dead_letter, key_ttl_us)
+          delay_us_max, timeout_us, lease_us, on_crash, on_timeout, dead_letter, key_ttl_us,
+          slot)
 )
 STRICT --sqlite
 ;

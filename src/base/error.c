@@ -32,6 +32,8 @@ static const struct pawl_code_row codes[] = {
     [PAWL_NO_MEMORY]          = { "no_memory",          503, 1, false },
     [PAWL_UNAUTHORIZED]       = { "unauthorized",       401, 5, true },
     [PAWL_TOO_MANY]           = { "rate_limited",       429, 1, true },
+    [PAWL_SLOT_CLAIMED]       = { "slot_claimed",       409, 4, true },
+    [PAWL_MAX_INSTANCES]      = { "max_instances",      409, 4, true },
 };
 _Static_assert(countof(codes) == PAWL_CODES, "one row per code");
 

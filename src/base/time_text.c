@@ -1,5 +1,4 @@
-// Days since 1970 to year, month, day and back, in numbers alone: the C library's calendar depends
-// on the environment, and this must not. Everything around it is reading and writing digits.
+// The calendar's numbers as people write them: reading and writing digits.
 
 #include "base/time_text.h"
 
@@ -7,40 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/calendar.h"
 
 static const pawl_time time_end = SECONDS(253402300800);  // the year 10000
-
-struct date {
-    int64_t year, month, day;
-};
-
-// Counts from 0000-03-01, so that the leap day is the last of its year, in eras of 400 years, which
-// all have 146,097 days.
-static int64_t days_of(struct date date)
-{
-    int64_t year = date.month > 2 ? date.year : date.year - 1;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t month = (date.month + 9) % 12;  // March is 0
-    int64_t day_of_year = (153 * month + 2) / 5 + date.day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * 146097 + day_of_era - 719468;
-}
-
-static struct date date_of(int64_t days)
-{
-    days += 719468;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t day = days - era * 146097;
-    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    int64_t day_of_year = day - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * day_of_year + 2) / 153;  // March is 0
-    return (struct date){
-        .year = year + era * 400 + (month > 9),
-        .month = month > 9 ? month - 9 : month + 3,
-        .day = day_of_year - (153 * month + 2) / 5 + 1,
-    };
-}
 
 // A day that is not in the calendar, like 30 February, comes back as another one.
 static bool date_exists(struct date date)

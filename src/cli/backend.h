@@ -1,4 +1,5 @@
-// The two ways to jobs, keys and queues: a store that is opened here, or a server that is asked.
+// The two ways to jobs, keys, queues and schedules: a store that is opened here, or a server that
+// is asked.
 //
 // A command is written once. It asks the backend that was chosen for it and prints what that
 // answers: the objects of the HTTP API, whoever made them. Objects that are given out belong to the
@@ -10,6 +11,7 @@
 #include "engine/api_key.h"
 #include "engine/job.h"
 #include "engine/queue.h"
+#include "server/schedule_json.h"
 
 // Where the server is when nobody says so.
 #define SERVER_DEFAULT "http://127.0.0.1:7319"
@@ -32,6 +34,9 @@ struct purging {
     bool done;
     struct purge purge;  // where the store is with it
 };
+
+enum schedule_act { SCHEDULE_SHOW, SCHEDULE_PAUSE, SCHEDULE_RESUME, SCHEDULE_ACTS };
+enum schedule_rows { SCHEDULE_RUNS, SCHEDULE_SKIPS };
 
 struct backend {
     // Stores jobs; each entry has its own answer. False: it is not known of any open entry.
@@ -57,6 +62,18 @@ struct backend {
     bool (*queue_pause)(struct cli *cli, struct str queue, bool paused, struct pawl_error *err);
     bool (*queue_purge)(struct cli *cli, struct str queue, struct purging *purging,
                         struct pawl_error *err);
+
+    bool (*schedules)(struct cli *cli, struct page *page, struct pawl_error *err);
+    bool (*schedule)(struct cli *cli, struct str name, enum schedule_act act, json_t **schedule,
+                     struct pawl_error *err);
+    bool (*schedule_rows)(struct cli *cli, struct str name, enum schedule_rows rows,
+                          struct page *page, struct pawl_error *err);
+    bool (*schedule_next)(struct cli *cli, struct str name, const struct slot_range *range,
+                          json_t **slots, struct pawl_error *err);
+    bool (*schedule_trigger)(struct cli *cli, struct str name, pawl_time slot, json_t **job,
+                             struct pawl_error *err);
+    bool (*schedule_backfill)(struct cli *cli, struct str name, struct backfill *backfill,
+                              json_t **done, struct pawl_error *err);
 };
 
 extern const struct backend backend_store, backend_server;

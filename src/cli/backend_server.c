@@ -207,6 +207,77 @@ static bool purge_queue(struct cli *cli, struct str queue, struct purging *purgi
                 client_url(cli->client), STR(queue));
 }
 
+// ----- schedules
+
+static struct str schedule_path(struct cli *cli, struct str name, const char *rest)
+{
+    return str_format(&cli->arena, "/v1/schedules/%.*s%s", STR(url_encoded(&cli->arena, name)),
+                      rest);
+}
+
+static bool list_schedules(struct cli *cli, struct page *page, struct pawl_error *err)
+{
+    return list_page(cli, S("/v1/schedules?"), page, err);
+}
+
+static bool act_on_schedule(struct cli *cli, struct str name, enum schedule_act act,
+                            json_t **schedule, struct pawl_error *err)
+{
+    static const struct { const char *method, *word; } acts[] = {
+        [SCHEDULE_SHOW] = { "GET", "" },
+        [SCHEDULE_PAUSE] = { "POST", "/pause" },
+        [SCHEDULE_RESUME] = { "POST", "/resume" },
+    };
+    _Static_assert(countof(acts) == SCHEDULE_ACTS, "one row per act");
+    struct request request = { .method = acts[act].method,
+                               .path = schedule_path(cli, name, acts[act].word) };
+    return ask(cli, &request, schedule, err);
+}
+
+static bool list_schedule_rows(struct cli *cli, struct str name, enum schedule_rows rows,
+                               struct page *page, struct pawl_error *err)
+{
+    return list_page(cli, schedule_path(cli, name, rows == SCHEDULE_RUNS ? "/runs?" : "/skips?"),
+                     page, err);
+}
+
+static bool next_of_schedule(struct cli *cli, struct str name, const struct slot_range *range,
+                             json_t **slots, struct pawl_error *err)
+{
+    SCOPED(json) json_t *list = NULL;
+    struct str after = url_encoded(&cli->arena, time_text(&cli->arena, range->after));
+    struct str path = str_format(&cli->arena, "%.*s?count=%zu&after=%.*s",
+                                 STR(schedule_path(cli, name, "/next")), range->count, STR(after));
+    if (!ask(cli, &(struct request){ .method = "GET", .path = path }, &list, err))
+        return false;
+    *slots = json_incref(json_object_get(list, "items"));
+    return true;
+}
+
+static bool trigger_schedule(struct cli *cli, struct str name, pawl_time slot, json_t **job,
+                             struct pawl_error *err)
+{
+    SCOPED(json) json_t *body = json_pack("{s:s}", "scheduled_for",
+                                          time_text(&cli->arena, slot).s);
+    struct request request = { .method = "POST",
+                               .path = schedule_path(cli, name, "/trigger"),
+                               .body = body };
+    return ask(cli, &request, job, err);
+}
+
+static bool backfill_schedule(struct cli *cli, struct str name, struct backfill *wanted,
+                              json_t **done, struct pawl_error *err)
+{
+    SCOPED(json) json_t *body = json_pack("{s:s,s:s,s:b}", "from",
+                                          time_text(&cli->arena, wanted->from).s, "to",
+                                          time_text(&cli->arena, wanted->to).s, "dry_run",
+                                          wanted->dry_run);
+    struct request request = { .method = "POST",
+                               .path = schedule_path(cli, name, "/backfill"),
+                               .body = body };
+    return ask(cli, &request, done, err);
+}
+
 const struct backend backend_server = {
     .enqueue = remote_enqueue,
     .wait = wait_for_end,
@@ -220,4 +291,10 @@ const struct backend backend_server = {
     .queues = list_queues,
     .queue_pause = pause_queue,
     .queue_purge = purge_queue,
+    .schedules = list_schedules,
+    .schedule = act_on_schedule,
+    .schedule_rows = list_schedule_rows,
+    .schedule_next = next_of_schedule,
+    .schedule_trigger = trigger_schedule,
+    .schedule_backfill = backfill_schedule,
 };

@@ -273,6 +273,105 @@ static bool purge_queue(struct cli *cli, struct str queue, struct purging *purgi
     return true;
 }
 
+// ----- schedules
+
+// The name to go on after is the cursor.
+static bool list_schedules(struct cli *cli, struct page *page, struct pawl_error *err)
+{
+    struct schedule_list list;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    if (!begin(cli, STORE_READ, &arena, &tx, err)
+        || !schedules_list(&tx, page->cursor, (size_t)page->limit, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, schedule_json(&arena, &list.schedules[i]), err))
+            return false;
+    page->cursor = str_dup(&cli->arena, list.next);
+    return true;
+}
+
+static bool act_on_schedule(struct cli *cli, struct str name, enum schedule_act act, json_t **out,
+                            struct pawl_error *err)
+{
+    struct schedule_view view;
+    SCOPED(tx) struct tx tx = {0};
+    if (!begin(cli, act == SCHEDULE_SHOW ? STORE_READ : STORE_CHANGE, &cli->arena, &tx, err)
+        || (act == SCHEDULE_PAUSE && !schedule_pause(&tx, name, err))
+        || (act == SCHEDULE_RESUME && !schedule_resume(&tx, name, err))
+        || !schedule_load(&tx, name, &view, err))
+        return false;
+    return (act == SCHEDULE_SHOW || tx_commit(&tx, err))
+        && give(out, schedule_json(&cli->arena, &view), err);
+}
+
+static bool show_runs(struct page *page, struct tx *tx, struct str name, int64_t *next,
+                      struct pawl_error *err)
+{
+    struct run_list list;
+    if (!schedule_runs(tx, name, *next, (size_t)page->limit, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, run_json(tx->arena, &list.runs[i]), err))
+            return false;
+    *next = list.next;
+    return true;
+}
+
+static bool show_skips(struct page *page, struct tx *tx, struct str name, int64_t *next,
+                       struct pawl_error *err)
+{
+    struct skip_list list;
+    if (!schedule_skips(tx, name, *next, (size_t)page->limit, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, skip_json(tx->arena, &list.skips[i]), err))
+            return false;
+    *next = list.next;
+    return true;
+}
+
+static bool list_schedule_rows(struct cli *cli, struct str name, enum schedule_rows rows,
+                               struct page *page, struct pawl_error *err)
+{
+    int64_t next;
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    if (!read_cursor(page, &next) || !begin(cli, STORE_READ, &arena, &tx, err)
+        || !(rows == SCHEDULE_RUNS ? show_runs : show_skips)(page, &tx, name, &next, err))
+        return false;
+    set_cursor(cli, page, next);
+    return true;
+}
+
+static bool next_of_schedule(struct cli *cli, struct str name, const struct slot_range *range,
+                             json_t **slots, struct pawl_error *err)
+{
+    struct schedule_view view;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_READ, &cli->arena, &tx, err) && schedule_load(&tx, name, &view, err)
+        && slots_json(&cli->arena, &view.schedule, range, slots, err);
+}
+
+static bool trigger_schedule(struct cli *cli, struct str name, pawl_time slot, json_t **out,
+                             struct pawl_error *err)
+{
+    struct job job;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err)
+        && slot_trigger(&tx, name, slot, &job, err) && tx_commit(&tx, err)
+        && give(out, job_json(&cli->arena, &job), err);
+}
+
+static bool backfill_schedule(struct cli *cli, struct str name, struct backfill *wanted,
+                              json_t **out, struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_CHANGE, &cli->arena, &tx, err)
+        && slot_backfill(&tx, name, wanted, err) && tx_commit(&tx, err)
+        && give(out, backfill_json(&cli->arena, wanted), err);
+}
+
 const struct backend backend_store = {
     .enqueue = batch_store,
     .wait = wait_for_end,
@@ -286,4 +385,10 @@ const struct backend backend_store = {
     .queues = list_queues,
     .queue_pause = pause_queue,
     .queue_purge = purge_queue,
+    .schedules = list_schedules,
+    .schedule = act_on_schedule,
+    .schedule_rows = list_schedule_rows,
+    .schedule_next = next_of_schedule,
+    .schedule_trigger = trigger_schedule,
+    .schedule_backfill = backfill_schedule,
 };

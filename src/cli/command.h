@@ -57,6 +57,12 @@ enum option {
     OPTION_CACERT,
     OPTION_MAN,
     OPTION_MARKDOWN,
+    OPTION_TIMEZONE,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_COUNT,
+    OPTION_SLOT,
+    OPTION_DRY_RUN,
     OPTIONS
 };
 
@@ -111,6 +117,7 @@ struct command {
     const struct offer *offers;
     size_t offer_count;
     const char *verbs;         // what its first word can be; NULL: anything
+    const char *offline;       // the verb that needs neither server nor store; NULL: none
     const char *repeats;       // the option that may be given more than once; NULL: none
     bool (*act)(struct cli *cli, struct pawl_error *err);
 };
@@ -145,6 +152,8 @@ CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);

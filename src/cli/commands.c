@@ -116,6 +116,44 @@ static const struct command commands[] = {
       OFFERS({ OPTION_ORG, "only the share of this org" },
              { OPTION_YES, "purge, and do not only count" },
              WHERE, JSON, HELP) },
+    { "schedules", "", 0, 0, "list what comes by the clock, and when",
+      .details = "On a narrow terminal the rightmost columns are left out.\n",
+      .example = "pawl schedules",
+      .act = command_schedules,
+      OFFERS({ OPTION_LIMIT, "how many, 1 to 10000; else all" },
+             WHERE, ORG, JSON, HELP) },
+    { "schedule", "show|next|runs|skips|trigger|backfill|pause|resume NAME | explain EXPR", 2, 2,
+      "look at a schedule, run its slots by hand, pause it; explain an expression",
+      .details =
+          "show      its terms in words, and when it is due\n"
+          "next      the coming slots, with what the clock on the wall shows then\n"
+          "runs      slots that were claimed, and what became of their jobs\n"
+          "skips     slots that were not run, why, and what to do about it\n"
+          "trigger   claims the slot of --slot and runs its job, by the rules of any other: one\n"
+          "          that was claimed before, or that is one too many at once, is refused (4)\n"
+          "backfill  claims every slot from --from to --to that nobody has claimed, at most 1000;\n"
+          "          they run one after another. With --dry-run it only says which\n"
+          "pause     slots that come are skipped, for that reason; what runs goes on\n"
+          "resume    slots that come run again\n"
+          "explain   a cron expression, or an interval such as 15m, in words and by its coming\n"
+          "          slots. Those that a change of the clock moves have a note. It needs neither\n"
+          "          server nor store: pawl schedule explain '30 2 * * 1-5' --timezone Asia/Tokyo\n"
+          "\n"
+          "Schedules are made in pawl.yaml, over HTTP or by a program. An expression has five\n"
+          "fields: minute, hour, day of month, month, day of week; with six the second comes\n"
+          "first. Put it in quotes: the shell has a use for * too. See docs/schedules.md.\n",
+      .example = "pawl schedule trigger nightly --slot 2026-11-16T02:00:00Z",
+      .act = command_schedule,
+      .verbs = "show next runs skips trigger backfill pause resume explain",
+      .offline = "explain",
+      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds" },
+             { OPTION_FROM, "backfill: the first slot; next and explain: begin here, else now" },
+             { OPTION_TO, "backfill: the last slot" },
+             { OPTION_DRY_RUN, "backfill: change nothing" },
+             { OPTION_COUNT, "next and explain: how many slots, 1 to 10000; else 10" },
+             { OPTION_LIMIT, "runs and skips: how many rows, 1 to 10000; else 20" },
+             { OPTION_TIMEZONE, "explain: whose clock, such as Europe/Berlin; else UTC" },
+             WHERE, ORG, JSON, HELP) },
     { "verify", "", 0, 0, "recompute every state and check every invariant",
       .details =
           "Reads the whole store, of every org, page by page, while others go on working.\n"
@@ -169,8 +207,8 @@ static const struct command commands[] = {
           "this machine is admin until the first key is made (pawl key create).\n"
           "SIGTERM ends it gracefully: what runs may end, what has not begun is given back.\n"
           "SIGHUP reads the configuration again; a bad one is refused and the old one kept.\n"
-          "--only splits it into two services on one store: the API never runs a job, and a\n"
-          "worker answers no requests (with --listen only health and metrics).\n",
+          "--only splits it into two services on one store: the API never runs a job and never\n"
+          "schedules, and a worker answers no requests (with --listen only health and metrics).\n",
       .example = "pawl serve --config pawl.yaml",
       .act = command_serve,
       OFFERS({ OPTION_CONFIG, "the configuration; see docs/configuration.md" },

@@ -19,10 +19,11 @@ static json_t *faults_json(const struct yaml_faults *faults)
 
 static json_t *check_json(const struct config *config, const struct yaml_faults *faults, bool fine)
 {
-    return json_pack("{s:s%, s:b, s:I, s:I, s:I, s:b, s:o}", "file", faults->path.s,
+    return json_pack("{s:s%, s:b, s:I, s:I, s:I, s:I, s:b, s:o}", "file", faults->path.s,
                      faults->path.n, "valid", fine, "job_types", (json_int_t)config->type_count,
                      "policies", (json_int_t)config->policy_count, "queues",
-                     (json_int_t)config->queue_count, "more_problems", faults->more, "problems",
+                     (json_int_t)config->queue_count, "schedules",
+                     (json_int_t)config->schedule_count, "more_problems", faults->more, "problems",
                      faults_json(faults));
 }
 
@@ -38,9 +39,9 @@ static void print_faults(struct cli *cli, const struct yaml_faults *faults)
 
 static void print_fine(struct cli *cli, const struct config *config)
 {
-    printf("%.*s: fine (%zu job types, %zu policies of your own, %zu queues)\n",
+    printf("%.*s: fine (%zu job types, %zu policies of your own, %zu queues, %zu schedules)\n",
            STR(safe(&cli->arena, config->path)), config->type_count, config->policy_count,
-           config->queue_count);
+           config->queue_count, config->schedule_count);
 }
 
 static bool check(struct cli *cli, struct str path, struct pawl_error *err)

@@ -17,6 +17,14 @@ static void cli_end(struct cli *cli)
     arena_end(&cli->arena);
 }
 
+static bool needs_backend(const struct cli *cli)
+{
+    const struct command *command = cli->command;
+    bool offline = command->offline && cli->word_count > 0
+        && str_eq(cli->words[0], str_of(command->offline));
+    return command_offers(command, OPTION_SERVER) && !offline;
+}
+
 static bool run_command(struct cli *cli, struct pawl_error *err)
 {
     if (cli->given[OPTION_VERSION]) {
@@ -33,8 +41,7 @@ static bool run_command(struct cli *cli, struct pawl_error *err)
     if (!cli->command)
         return usage(cli, err, "pawl needs a command");
     session_caller(cli);
-    return (!command_offers(cli->command, OPTION_SERVER) || backend_choose(cli, err))
-        && cli->command->act(cli, err);
+    return (!needs_backend(cli) || backend_choose(cli, err)) && cli->command->act(cli, err);
 }
 
 // A full disk behind standard output shows only when the last of it is written; a table that had no

@@ -11,6 +11,7 @@
 // clang-format off
 #define ANY NULL, NULL, NULL
 #define NUMBER "a whole number", value_is_number, NULL
+#define MOMENT "a time such as 2026-08-22T10:00:00Z", value_is_moment, NULL
 static const struct option_row rows[] = {
     [OPTION_STORE]          = { "store", "URL", ANY },
     [OPTION_ORG]            = { "org", "UUID", "a UUID in lower case", uuid_valid, NULL },
@@ -67,6 +68,14 @@ static const struct option_row rows[] = {
     [OPTION_CACERT]         = { "cacert", "FILE", ANY },
     [OPTION_MAN]            = { "man", NULL, ANY },
     [OPTION_MARKDOWN]       = { "markdown", NULL, ANY },
+    [OPTION_TIMEZONE]       = { "timezone", "ZONE", ANY },
+    [OPTION_FROM]           = { "from", "TIME", "a time such as 2026-08-22T10:00:00Z, or from "
+                                "now such as +5m (units: ms s m h d)", value_is_time, NULL },
+    [OPTION_COUNT]          = { "count", "N", "a whole number from 1 to 10000", value_is_limit,
+                                NULL },
+    [OPTION_SLOT]           = { "slot", "TIME", MOMENT },
+    [OPTION_TO]             = { "to", "TIME", MOMENT },
+    [OPTION_DRY_RUN]        = { "dry-run", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

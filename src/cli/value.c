@@ -22,6 +22,12 @@ bool value_is_time(struct str text)
     return time_parse(text, &ignored) || from_now(text, &ignored);
 }
 
+bool value_is_moment(struct str text)
+{
+    int64_t ignored;
+    return time_parse(text, &ignored);
+}
+
 bool value_is_from_now(struct str text)
 {
     int64_t ignored;

@@ -5,6 +5,7 @@
 #include "model/state.h"
 
 bool value_is_time(struct str text);
+bool value_is_moment(struct str text);    // a time of its own, not one from now
 bool value_is_from_now(struct str text);  // a time like `+5m`
 bool value_is_duration(struct str text);  // more than nothing
 bool value_is_priority(struct str text);

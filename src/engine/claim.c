@@ -11,6 +11,7 @@
 #include "engine/lane.h"
 #include "engine/place.h"
 #include "engine/shelf.h"
+#include "engine/slot.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
 
@@ -127,7 +128,7 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
     }
     return id_make(tx, ID_EXECUTION, &e->id, err)
         && (!start || execution_move(e, EXECUTION_IN_PROGRESS, err))
-        && insert(tx, e, err)
+        && insert(tx, e, err) && (!start || slot_started(tx, e, err))
         && event_append(tx, execution_subject(e), start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
                         S(""), err);
 }

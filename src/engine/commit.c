@@ -8,6 +8,7 @@
 #include "engine/finish.h"
 #include "engine/job.h"
 #include "engine/place.h"
+#include "engine/slot.h"
 #include "model/category.h"
 #include "store/counts.h"
 
@@ -201,7 +202,7 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
     e->end_reason = END_DONE;
     tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
     assert(!execution_problem(e));
-    return place_next_of_key(tx, e->org, e->serial_key, err)
+    return place_next_of_key(tx, e->org, e->serial_key, err) && slot_succeeded(tx, e, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);
 }
 

@@ -80,9 +80,16 @@ static bool deduplicate(struct tx *tx, const struct contract *contract, struct k
 
 static bool not_too_old(struct tx *tx, const struct contract *contract, struct pawl_error *err)
 {
-    if (contract->scheduled_for == 0 || contract->scheduled_for >= tx->now - CLOCK_DRIFT_US)
+    if (contract->scheduled_for == 0 || contract->scheduled_for >= tx->now - CLOCK_DRIFT_US
+        || contract->policy.slot)  // how late a slot may be, its schedule says
         return true;
     return fail(err, PAWL_INVALID, "scheduled_for: lies more than 60 s in the past");
+}
+
+static pawl_time first_run_at(const struct tx *tx, const struct contract *c)
+{
+    pawl_time at = c->scheduled_for > c->not_before ? c->scheduled_for : c->not_before;
+    return at > tx->now ? at : tx->now;
 }
 
 static bool insert(struct tx *tx, const struct contract *c, struct job *job,
@@ -94,7 +101,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
         .updated_at = tx->now,
         .queue = c->queue,
         .priority = c->priority,
-        .run_at = c->scheduled_for > tx->now ? c->scheduled_for : tx->now,
+        .run_at = first_run_at(tx, c),
         .progress_percent = -1,
     };
     return id_make(tx, ID_JOB, &job->id, err)

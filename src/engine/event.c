@@ -47,6 +47,14 @@ static const struct {
     [EVENT_CONFIG_REFUSED] = { "config.refused", UNCHANGED },
     [EVENT_INSTANCE_STARTED] = { "instance.started", UNCHANGED },
     [EVENT_INSTANCE_STOPPED] = { "instance.stopped", UNCHANGED },
+    [EVENT_SCHEDULE_CREATED] = { "schedule.created", UNCHANGED },
+    [EVENT_SCHEDULE_CHANGED] = { "schedule.changed", UNCHANGED },
+    [EVENT_SCHEDULE_REMOVED] = { "schedule.removed", UNCHANGED },
+    [EVENT_SCHEDULE_PAUSED] = { "schedule.paused", UNCHANGED },
+    [EVENT_SCHEDULE_RESUMED] = { "schedule.resumed", UNCHANGED },
+    [EVENT_SCHEDULE_SKIPPED] = { "schedule.skipped", UNCHANGED },
+    [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
+    [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 

@@ -10,6 +10,7 @@
 #include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
+#include "engine/slot.h"
 #include "model/redact.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
@@ -78,7 +79,7 @@ bool execution_start(struct tx *tx, const struct lease *lease, struct execution 
     return sql_run_counting(tx, Q_EXECUTION_START, &changed, err, INT(e->id.high), INT(e->attempt),
                             INT(e->worker), INT(tx->now), INT(e->deadline_at),
                             INT(e->lease_expires_at))
-        && fence_held(tx, lease, &held, changed, err)
+        && fence_held(tx, lease, &held, changed, err) && slot_started(tx, e, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_STARTED, S(""), err);
 }
 
@@ -239,6 +240,8 @@ static bool end_job(struct tx *tx, const struct execution *e, const struct verdi
         .type = v->type,
         .dead_letter = v->dead_letter,
         .error_class = str_of(error_class_name(e->error_class)),
+        .reason = e->error_message,
+        .policy = e->policy,
     };
     return job_move(job, v->state, v->type, err) && outcome_fail(tx, &ending, err);
 }

@@ -43,6 +43,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
         .type = why,
         .dead_letter = dead,
         .message = message,
+        .policy = job->keys.policy,
     };
     return outcome_fail(tx, &ending, err);
 }

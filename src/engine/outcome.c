@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "engine/slot.h"
+
 bool outcome_fail(struct tx *tx, const struct ending *ending, struct pawl_error *err)
 {
     assert(ending->state == JOB_FAILED || ending->state == JOB_TIMED_OUT);
@@ -23,5 +25,6 @@ bool outcome_fail(struct tx *tx, const struct ending *ending, struct pawl_error 
         && event_append(tx, subject, cancelled ? EVENT_JOB_CANCELLED : EVENT_JOB_FAILED,
                         detail, err)
         && (!ending->dead_letter
-            || event_append(tx, subject, EVENT_JOB_DEADLETTERED, detail, err));
+            || event_append(tx, subject, EVENT_JOB_DEADLETTERED, detail, err))
+        && slot_failed(tx, ending, err);
 }

@@ -12,6 +12,8 @@ struct ending {
     bool dead_letter;
     struct str message;      // when no execution could say it
     struct str error_class;  // for the event; empty: none
+    struct str reason;       // what its last execution said
+    int64_t policy;          // of the job
 };
 
 // Writes the end. The move was checked by the caller; the key of `outcomes` allows one end per job.

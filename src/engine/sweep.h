@@ -42,6 +42,7 @@ CHECKED bool instance_leave(struct tx *tx, const struct instance *instance,
 struct recovered {
     size_t ended;     // runs of an earlier boot, given their verdict
     size_t finished;  // committed runs of an earlier boot, finished
+    size_t slots;     // rows of slots that an earlier boot left open, closed (SLOT-6)
     size_t damaged;   // left to the operator: see verify
     bool more;
 };

@@ -71,6 +71,7 @@ struct contract {
     struct id parent;            // the job this one was made from; {0}: none
     struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`
     bool hold;                   // `submit: false`: stays CREATED
+    pawl_time not_before;        // later than scheduled_for, for a slot that is made up for; 0: not
     bool time_in_key;            // any time in its bucket is the same request (OPS-2)
     bool secrets_allowed;        // in the payload, by its type
 };

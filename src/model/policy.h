@@ -27,6 +27,7 @@ struct policy {
     enum on_timeout on_timeout;
     bool dead_letter;          // ends badly: goes to q:deadletter
     int64_t key_ttl_us;        // how long its idempotency key is remembered
+    bool slot;                 // of a schedule's jobs: their end closes the row of their slot
 };
 
 const struct policy *policy_builtin(struct str name);  // NULL when there is none of this name

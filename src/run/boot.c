@@ -2,6 +2,7 @@
 #include "run/boot.h"
 
 #include "base/id.h"
+#include "engine/slot.h"
 
 // Runs recovered in one transaction: a few milliseconds in which nobody else writes.
 enum { PIECE = 100 };
@@ -24,9 +25,17 @@ static bool recover(struct tx *tx, struct operation *self, struct pawl_error *er
     return boot_recover(tx, boot->instance, PIECE, &boot->piece, err);
 }
 
+static bool recover_slots(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct boot *boot = (struct boot *)self;
+    boot->piece = (struct recovered){0};
+    return slots_recover(tx, boot->instance, PIECE, &boot->piece, err);
+}
+
 static bool leave(struct tx *tx, struct operation *self, struct pawl_error *err)
 {
-    return instance_leave(tx, ((struct boot *)self)->instance, err);
+    const struct instance *instance = ((struct boot *)self)->instance;
+    return leader_leave(tx, instance, err) && instance_leave(tx, instance, err);
 }
 
 static bool perform(struct pipeline *pipeline, struct boot *boot,
@@ -44,15 +53,18 @@ static void add(struct recovered *total, const struct recovered *piece)
 {
     total->ended += piece->ended;
     total->finished += piece->finished;
+    total->slots += piece->slots;
     if (total->damaged < piece->damaged)
         total->damaged = piece->damaged;
 }
 
-static bool recover_all(struct pipeline *pipeline, struct boot *boot, struct recovered *total,
-                        struct pawl_error *err)
+static bool recover_all(struct pipeline *pipeline, struct boot *boot,
+                        bool (*piece)(struct tx *tx, struct operation *self,
+                                      struct pawl_error *err),
+                        struct recovered *total, struct pawl_error *err)
 {
     do {
-        if (!perform(pipeline, boot, recover, err))
+        if (!perform(pipeline, boot, piece, err))
             return false;
         add(total, &boot->piece);
     } while (boot->piece.more);
@@ -69,7 +81,9 @@ bool boot_enter(struct pipeline *pipeline, const struct instance *instance,
 {
     struct boot boot = { .instance = instance };
     *total = (struct recovered){0};
-    bool done = perform(pipeline, &boot, enter, err) && recover_all(pipeline, &boot, total, err);
+    bool done = perform(pipeline, &boot, enter, err)
+             && recover_all(pipeline, &boot, recover, total, err)
+             && recover_all(pipeline, &boot, recover_slots, total, err);
     arena_end(&boot.arena);
     return done;
 }

@@ -24,6 +24,7 @@ struct pawl {
     struct journal journal;
     struct registry registry;
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
+    _Atomic bool schedules;       // its runner takes part in scheduling
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 

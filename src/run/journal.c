@@ -22,6 +22,14 @@ static const struct {
     [STORE_CONTENDED] = { "STORE_CONTENDED", false },
     [STORE_FAILED] = { "STORE_FAILED", true },
     [LOAN_OVER] = { "LOAN_OVER", true },
+    [SCHEDULER_LEADS] = { "SCHEDULER_LEADS", false },
+    [SCHEDULER_STANDS_BY] = { "SCHEDULER_STANDS_BY", false },
+    [SCHEDULER_CLOCK_OFF] = { "SCHEDULER_CLOCK_OFF", true },
+    [SLOTS_CLAIMED] = { "SLOTS_CLAIMED", false },
+    [SLOTS_SKIPPED] = { "SLOTS_SKIPPED", true },
+    [SLOTS_STALE] = { "SLOTS_STALE", true },
+    [SLOTS_RECOVERED] = { "SLOTS_RECOVERED", true },
+    [SLOT_REFUSED] = { "SLOT_REFUSED", true },
 };
 _Static_assert(countof(events) == JOURNAL_EVENTS, "one row per event");
 

@@ -22,6 +22,14 @@ enum journal_event {
     STORE_CONTENDED,  // another process had the store: tried again at the next tick (RUN-11)
     STORE_FAILED,
     LOAN_OVER,
+    SCHEDULER_LEADS,
+    SCHEDULER_STANDS_BY,
+    SCHEDULER_CLOCK_OFF,
+    SLOTS_CLAIMED,
+    SLOTS_SKIPPED,
+    SLOTS_STALE,
+    SLOTS_RECOVERED,
+    SLOT_REFUSED,
     JOURNAL_EVENTS
 };
 

@@ -245,7 +245,9 @@ static bool start(struct pawl *pawl, struct pawl_error *err)
         runner_resume(pawl->runner);
         return true;
     }
-    if (pawl->registry.handler_count == 0 && !pawl->keeps_time)
+    bool something = pawl->registry.handler_count || pawl->keeps_time
+                  || atomic_load(&pawl->schedules);
+    if (!something)
         return fail(err, PAWL_USAGE, "there is no handler: say pawl_handle before pawl_start");
     if (!runner_open(pawl, err))
         return false;

@@ -67,6 +67,7 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
     run->result = keep_str(run, job->result);
     run->follow_ups = list_of(&run->arena, sizeof(struct contract));
     run->annotations = list_of(&run->arena, sizeof(struct str));
+    run->rows = -1;
     return !run->arena.failed;
 }
 
@@ -245,6 +246,11 @@ bool pawl_annotate(struct pawl_run *run, const char *json)
         return pawl_fail(run, PAWL_RESOURCE_LIMIT, "no memory for an annotation");
     *annotation = keep_str(run, str_of(json));
     return true;
+}
+
+void pawl_rows_processed(struct pawl_run *run, int64_t rows)
+{
+    run->rows = rows;
 }
 
 // A follow-up belongs to the org of its job and, unless it says otherwise, to its project and its

@@ -45,6 +45,7 @@ struct pawl_run {
     int64_t retry_after_us;
     struct list follow_ups;   // of struct contract
     struct list annotations;  // of struct str
+    int64_t rows;             // -1: it did not say
     bool in_step;
     bool in_commit;           // its commit is being called
     struct str step_result;

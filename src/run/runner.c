@@ -34,6 +34,9 @@ static int64_t next_wake(const struct runner *r)
 {
     int64_t next = watch_next(r), now = world_monotonic(r->world);
     int64_t tick = r->ticking && r->tick_next <= now ? now + TICK_US : r->tick_next;
+    int64_t slots = scheduler_next(r);
+    if (slots < next)
+        next = slots;
     return tick < next ? tick : next;
 }
 
@@ -42,9 +45,12 @@ static void dispatch(struct runner *r)
     r->figures.wake_ups++;
     if (r->tick_answered)
         tick_finish(r);
+    if (r->scheduler.answered)
+        scheduler_finish(r);
     watch_runs(r);
     if (!r->ticking && world_monotonic(r->world) >= r->tick_next)
         tick_submit(r);
+    scheduler_go_on(r);
     claims_go_on(r);
 }
 
@@ -363,6 +369,11 @@ static bool enter(struct runner *r, struct pawl_error *err)
                       "%zu runs of an earlier process of %.*s: %zu had not committed and were "
                       "ended by their policies, %zu had and are finished",
                       runs, STR(r->instance.name), recovered.ended, recovered.finished);
+    r->figures.slots_recovered += (int64_t)recovered.slots;
+    if (recovered.slots > 0)
+        journal_write(&r->pawl->journal, SLOTS_RECOVERED, NULL,
+                      "%zu slots that an earlier process of %.*s had claimed are closed as failed",
+                      recovered.slots, STR(r->instance.name));
     return true;
 }
 
@@ -376,8 +387,9 @@ static void init(struct runner *r, struct pawl *pawl)
                           .handler_us = QUICK_UNKNOWN_US };
     r->figures.written_off_now = 0;  // those of the last runner stay with it
     r->batches_end = &r->batches;
-    r->tick.runner = r;
-    r->tick_next = r->alive_next = r->renew_next = world_monotonic(r->world);
+    r->tick.runner = r->scheduler.runner = r;
+    r->figures.leads = 0;
+    r->tick_next = r->alive_next = r->renew_next = r->scheduler.next = world_monotonic(r->world);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -431,7 +443,8 @@ static bool awaited(const struct runner *r)
     const struct pawl_run *run = r->runs;
     while (run && (!run->ending || run->unwritten || run->awaits_verdict))
         run = run->next;
-    return run || r->ticking || r->claiming || r->giving > 0 || r->calls > 0;
+    return run || r->ticking || r->scheduler.under_way || r->claiming || r->giving > 0
+        || r->calls > 0;
 }
 
 static void join_threads(struct runner *r)
@@ -499,6 +512,7 @@ void runner_free(struct runner *r)
         arena_end(&r->spare_batch->arena);
     free(r->spare_batch);
     arena_end(&r->tick.arena);
+    arena_end(&r->scheduler.arena);
     hold_give(&r->hold);
     bell_close(r->bell);
     pthread_cond_destroy(&r->quiet);
@@ -508,6 +522,18 @@ void runner_free(struct runner *r)
 }
 
 // ----- looking
+
+void runner_wake(struct pawl *pawl)
+{
+    pthread_mutex_lock(&pawl->looking);
+    if (pawl->runner && pawl->runner->bell) {
+        pthread_mutex_lock(&pawl->runner->mutex);
+        pawl->runner->scheduler.next = world_monotonic(pawl->world);
+        pthread_mutex_unlock(&pawl->runner->mutex);
+        bell_ring(pawl->runner->bell);
+    }
+    pthread_mutex_unlock(&pawl->looking);
+}
 
 struct pawl_figures runner_figures(struct runner *r)
 {

@@ -12,6 +12,7 @@
 #include "run/boot.h"
 #include "run/handle.h"
 #include "run/run.h"
+#include "run/scheduler.h"
 #include "store/bell.h"
 #include "store/hold.h"
 
@@ -85,6 +86,7 @@ struct runner {
     int64_t payload_bytes;    // ... and how large payloads are
     struct tick tick;
     bool ticking, tick_answered;
+    struct scheduler scheduler;
     struct pawl_error trouble;  // of the last claim or tick that failed ...
     bool trouble_is_new;        // ... which was not logged yet
     uint64_t troubles;
@@ -117,6 +119,7 @@ CHECKED bool runner_advance(struct runner *runner, int64_t microseconds, struct 
 void runner_visit(struct runner *runner);
 CHECKED bool runner_wait_idle(struct runner *runner, struct pawl_error *err);
 void runner_cancel(struct runner *runner, const char *job_id);
+void runner_wake(struct pawl *pawl);  // something is to be done, if it runs
 struct pawl_figures runner_figures(struct runner *runner);
 
 // ----- claims (claims.c)

@@ -17,7 +17,20 @@ static void tick(struct runner *r)
     if (r->tick_answered)
         tick_finish(r);
     watch_runs(r);
+    r->scheduler.next = world_monotonic(r->world);
+    scheduler_go_on(r);
     pthread_mutex_unlock(&r->mutex);
+    rounds(r);
+    pthread_mutex_lock(&r->mutex);
+    if (r->scheduler.answered)
+        scheduler_finish(r);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+// Whether a round of the scheduler has left something for the next.
+static bool more_slots(const struct runner *r)
+{
+    return atomic_load(&r->pawl->schedules) && r->scheduler.round.more;
 }
 
 static struct pawl_run *claim_one(struct runner *r)
@@ -55,7 +68,7 @@ bool runner_run_until_idle(struct runner *r, struct pawl_error *err)
         tick(r);
         if (r->troubles != troubles)
             return fail(err, r->trouble.code, "%s", r->trouble.message);
-    } while (run_one(r) || tick_wait(&r->tick) == 0);
+    } while (run_one(r) || tick_wait(&r->tick) == 0 || more_slots(r));
     return true;
 }
 
@@ -65,6 +78,9 @@ int64_t runner_next_event(const struct runner *r, int64_t limit)
     int64_t next = limit, now = world_monotonic(r->world);
     if (t->swept.next > t->now && t->swept.next - t->now < next)
         next = t->swept.next - t->now;
+    pawl_time slot = atomic_load(&r->pawl->schedules) ? r->scheduler.round.next : 0;
+    if (slot > r->scheduler.now && slot - r->scheduler.now < next)
+        next = slot - r->scheduler.now;
     if (tick_wait(t) == 0)
         next = 0;
     if (r->runs && r->renew_next - now < next)

@@ -2,6 +2,7 @@
 //
 // The end of a run is answered on the writer's thread, which has better things to do than logging
 // and freeing: ended runs are put aside, and whichever worker comes by next buries them.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "run/runner.h"
@@ -18,14 +19,20 @@ static void tell_end(struct pawl_run *run)
     struct journal *journal = &run->pawl->journal;
     bool written = run->ended_with == PAWL_OK && run->end != RUN_END_NOTHING;
     bool failed = run->failed && run->end != RUN_END_RELEASE;
+    char took[48] = "", rows[48] = "";
+    if (run->began)
+        snprintf(took, sizeof took, " after %.3f s",
+                 (double)(world_monotonic(run->pawl->world) - run->began) / 1e6);
+    if (run->rows >= 0)
+        snprintf(rows, sizeof rows, ", %lld rows", (long long)run->rows);
     if (!written)
         journal_write(journal, RUN_ENDED, &run->subject, "lost: its lease is over");
     else if (failed)
-        journal_write(journal, RUN_ENDED, &run->subject, "failed (%s): %.*s",
+        journal_write(journal, RUN_ENDED, &run->subject, "failed%s (%s): %.*s", took,
                       error_class_name(run->class), STR(run->message));
     else
         journal_write(journal, run->end == RUN_END_RELEASE ? RUN_RELEASED : RUN_ENDED,
-                      &run->subject, "%s", words[run->end]);
+                      &run->subject, "%s%s%s", words[run->end], took, rows);
 }
 
 static void keep_run(struct runner *r, struct pawl_run *run)

@@ -192,7 +192,7 @@ static const struct config_row log_rows[] = {
 };
 static const struct config_table log_table = TABLE("log", log_rows);
 
-// In the order in which they are read: policies before the types that name them.
+// In the order in which they are read: policies before what names them.
 static const struct config_row rows[] = {
     { "store", &kind_store, MEMBER(config, store), "sqlite:pawl.db",
       "where the jobs are; relative to the working directory" },
@@ -218,17 +218,18 @@ static const struct config_row rows[] = {
       .table = &queue_table },
     { "job_types", &kind_types, .offset = offsetof(struct config, types),
       .meaning = "what the types of jobs are and how they are run", .table = &type_table },
+    { "schedules", &kind_schedules, .offset = offsetof(struct config, schedules),
+      .meaning = "jobs that come by the clock", .table = &schedule_table },
     { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
     { "tracing", &kind_later, .meaning = "where traces go" },
     { "alerts", &kind_later, .meaning = "who is told what" },
-    { "schedules", &kind_later, .meaning = "jobs that come by the clock" },
 };
 // clang-format on
 static const struct config_table file_table = TABLE("pawl.yaml", rows);
 
 static const struct config_table *const tables[] = {
     &file_table, &auth_table, &tls_table, &limit_table, &log_table,
-    &policy_table, &queue_table, &type_table,
+    &policy_table, &queue_table, &type_table, &schedule_table,
 };
 
 const struct config_table *config_table(size_t index)

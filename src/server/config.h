@@ -7,6 +7,7 @@
 
 #include "model/contract.h"
 #include "model/job_type.h"
+#include "model/schedule.h"
 #include "server/log_line.h"
 #include "server/yaml.h"
 
@@ -70,6 +71,13 @@ struct config_type {
     int64_t grace_us;                 // between SIGTERM and SIGKILL
 };
 
+// Jobs that come by the clock.
+struct config_schedule {
+    struct schedule schedule;
+    struct str org_id;
+    bool paused;                      // when it is made; later an operator decides
+};
+
 enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
@@ -89,6 +97,8 @@ struct config {
     size_t queue_count;
     const struct config_type *types;  // sorted by name
     size_t type_count;
+    const struct config_schedule *schedules;
+    size_t schedule_count;
 };
 
 // Everything at its default.

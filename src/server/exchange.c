@@ -130,17 +130,22 @@ static uint32_t seal(struct exchange *x, uint64_t number)
     return (uint32_t)cursor_hash(x, str_format(&x->arena, "%llx", (unsigned long long)number));
 }
 
+static json_t *page(json_t *items, struct str cursor)
+{
+    struct json_field fields[] = {
+        { "items", items },
+        { "next_cursor", json_text_or_null(cursor) },
+    };
+    return json_object_of(fields, countof(fields));
+}
+
 json_t *exchange_page(struct exchange *x, json_t *items, int64_t next)
 {
     uint64_t masked = (uint64_t)next ^ (uint64_t)cursor_hash(x, S("mask"));
     struct str cursor = next ? str_format(&x->arena, "%016llx%08x", (unsigned long long)masked,
                                           seal(x, (uint64_t)next))
                              : S("");
-    struct json_field fields[] = {
-        { "items", items },
-        { "next_cursor", json_text_or_null(cursor) },
-    };
-    return json_object_of(fields, countof(fields));
+    return page(items, cursor);
 }
 
 static bool hex_read(struct str text, uint64_t *number)
@@ -154,6 +159,12 @@ static bool hex_read(struct str text, uint64_t *number)
         *number = *number << 4 | (uint64_t)(digit - digits);
     }
     return true;
+}
+
+static bool refuse_cursor(struct exchange *x)
+{
+    problem_add(&x->problems, "cursor", "is not one of this list: take next_cursor as it is");
+    return false;
 }
 
 bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
@@ -170,8 +181,29 @@ bool exchange_cursor(struct exchange *x, struct str text, int64_t *number)
             return true;
     }
     *number = 0;
-    problem_add(&x->problems, "cursor", "is not one of this list: take next_cursor as it is");
-    return false;
+    return refuse_cursor(x);
+}
+
+// The name stands in it as it is: it is one the caller has seen.
+static struct str name_cursor(struct exchange *x, struct str name)
+{
+    struct str purpose = str_format(&x->arena, "name %.*s", STR(name));
+    return str_format(&x->arena, "%08x.%.*s", (uint32_t)cursor_hash(x, purpose), STR(name));
+}
+
+json_t *exchange_page_by_name(struct exchange *x, json_t *items, struct str next)
+{
+    return page(items, next.n ? name_cursor(x, next) : S(""));
+}
+
+bool exchange_cursor_name(struct exchange *x, struct str text, struct str *name)
+{
+    struct str sealed;
+    *name = S("");
+    if (text.n == 0)
+        return true;
+    str_cut(text, '.', &sealed, name);
+    return str_eq(text, name_cursor(x, *name)) || refuse_cursor(x);
 }
 
 bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_error *err)

@@ -86,6 +86,10 @@ json_t *exchange_page(struct exchange *x, json_t *items, int64_t next);
 // callers and bound to their org, so that one cannot be used to look into another.
 bool exchange_cursor(struct exchange *x, struct str text, int64_t *number);
 
+// The same for a list that is sorted by the names of what is in it; empty: that was all.
+json_t *exchange_page_by_name(struct exchange *x, json_t *items, struct str next);
+bool exchange_cursor_name(struct exchange *x, struct str text, struct str *name);
+
 // The part of the path as the id of a job or execution: PAWL_NOT_FOUND when it is none.
 CHECKED bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_error *err);
 

@@ -66,6 +66,21 @@ static bool take_time(struct reading *r, struct str text)
     return time_parse(text, r->at);
 }
 
+static bool take_duration(struct reading *r, struct str text)
+{
+    const struct field *f = r->field;
+    int64_t us = 0;
+    if (!duration_parse(text, &us))
+        return false;
+    *(int64_t *)r->at = us;
+    if (!bounded(f) || (us >= f->min && us <= f->max))
+        return true;
+    r->want = str_format(r->arena, "%.*s to %.*s", STR(duration_text(r->arena, f->min)),
+                         STR(duration_text(r->arena, f->max)))
+                  .s;
+    return false;
+}
+
 // ----- from JSON
 
 static struct str text_of(const json_t *value)
@@ -102,6 +117,11 @@ static bool json_flag_in(struct reading *r, const json_t *value)
 static bool json_time_in(struct reading *r, const json_t *value)
 {
     return json_is_string(value) && take_time(r, text_of(value));
+}
+
+static bool json_duration_in(struct reading *r, const json_t *value)
+{
+    return json_is_string(value) && take_duration(r, text_of(value));
 }
 
 static bool json_texts_in(struct reading *r, const json_t *value)
@@ -185,6 +205,8 @@ static const struct kind {
                         NULL, NULL },
     [FIELD_TIME]    = { "a time such as 2026-03-01T08:00:00Z", json_time_in, take_time, "string",
                         "date-time", NULL, NULL },
+    [FIELD_DURATION] = { "a duration such as 500ms, 5s, 2m, 1h, 7d", json_duration_in,
+                         take_duration, "string", NULL, NULL, NULL },
     [FIELD_TEXTS]   = { "a list of texts", json_texts_in, NULL, "array", NULL,
                         "minItems", "maxItems" },
     [FIELD_OBJECT]  = { "an object", json_object_in, NULL, "object", NULL, NULL, NULL },

@@ -14,6 +14,7 @@ enum field_kind {
     FIELD_CLAMPED,   // int64_t; a number beyond its bounds is taken as the nearest
     FIELD_FLAG,      // bool
     FIELD_TIME,      // pawl_time; RFC 3339
+    FIELD_DURATION,  // int64_t, microseconds; a text such as 30s; bounds are its values
     FIELD_TEXTS,     // struct texts; bounds are how many
     FIELD_OBJECT,    // const json_t *, borrowed from the body
     FIELD_OBJECTS,   // const json_t *, an array of objects; bounds are how many

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "engine/event.h"
+#include "model/schedule.h"
 #include "server/process.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)  // more than all series of all metrics take
@@ -31,6 +32,13 @@ enum row {
     HTTP_WAITING,
     RUNNER_RUNNING,
     RUNNER_WRITTEN_OFF,
+    RUNNER_RECOVERED,
+    SCHEDULER_LEADS,
+    SLOTS_CLAIMED,
+    SLOTS_SKIPPED,
+    SLOTS_MISSED,
+    SLOTS_STALE,
+    SLOTS_RECOVERED,
     NOT_COUNTED,
     SERIES_DROPPED,
     BUILD_INFO,
@@ -109,6 +117,29 @@ static const struct metric table[] = {
     [RUNNER_WRITTEN_OFF] = { "pawl_runner_written_off_total", METRIC_COUNTER,
                              "Handlers that ignored their deadline and were given up.",
                              .bound_count = 0 },
+    [RUNNER_RECOVERED] = { "pawl_runner_recovered_total", METRIC_COUNTER,
+                           "Runs that an earlier process of this instance had left, ended or "
+                           "finished at the start.",
+                           .bound_count = 0 },
+    [SCHEDULER_LEADS] = { "pawl_scheduler_leads", METRIC_GAUGE,
+                          "1 while this process is the active scheduler, else 0.",
+                          .bound_count = 0 },
+    [SLOTS_CLAIMED] = { "pawl_slots_claimed_total", METRIC_COUNTER,
+                        "Slots of schedules that this process claimed by the clock.",
+                        .bound_count = 0 },
+    [SLOTS_SKIPPED] = { "pawl_slots_skipped_total", METRIC_COUNTER,
+                        "Slots that it did not run, by the reason that is on record for each.",
+                        .labels = { "reason" } },
+    [SLOTS_MISSED] = { "pawl_slots_missed_total", METRIC_COUNTER,
+                       "Those of them that were found later than their misfire_grace_time.",
+                       .bound_count = 0 },
+    [SLOTS_STALE] = { "pawl_slots_stale_total", METRIC_COUNTER,
+                      "Slots whose job took longer than twice its expected_max_runtime.",
+                      .bound_count = 0 },
+    [SLOTS_RECOVERED] = { "pawl_slots_recovered_total", METRIC_COUNTER,
+                          "Slots that an earlier process of this instance had left running, closed "
+                          "at the start.",
+                          .bound_count = 0 },
     [NOT_COUNTED] = { "pawl_commits_not_counted_total", METRIC_COUNTER,
                       "Transactions that these metrics count in part only, because the outcome of "
                       "the commit was unknown at first or too much happened at once.",
@@ -336,6 +367,26 @@ static void set_age(struct series_set *sets, const struct queue_age *age)
         series->value = seconds;
 }
 
+static void set_scheduler(struct series_set *sets, const struct pawl_figures *f)
+{
+    const int64_t skipped[] = {
+        [SKIP_MISFIRE] = f->slots_misfired,
+        [SKIP_COALESCED] = f->slots_coalesced,
+        [SKIP_MAX_INSTANCES] = f->slots_at_max_instances,
+        [SKIP_PAUSED] = f->slots_paused,
+        [SKIP_CATCH_UP_LIMIT] = f->slots_over_catch_up,
+    };
+    _Static_assert(countof(skipped) == SKIP_REASONS, "one figure per reason");
+    add(sets, SCHEDULER_LEADS, NULL, (double)f->leads);
+    add(sets, SLOTS_CLAIMED, NULL, (double)f->slots_claimed);
+    for (unsigned i = 0; i < SKIP_REASONS; i++)
+        add(sets, SLOTS_SKIPPED,
+            (struct str[]){ str_of(skip_reason_name((enum skip_reason)i)) }, (double)skipped[i]);
+    add(sets, SLOTS_MISSED, NULL, (double)f->slots_misfired);
+    add(sets, SLOTS_STALE, NULL, (double)f->slots_stale);
+    add(sets, SLOTS_RECOVERED, NULL, (double)f->slots_recovered);
+}
+
 static void set_gauges(struct series_set *sets, const struct gauges *gauges)
 {
     for (size_t i = 0; i < gauges->depth_count; i++) {
@@ -349,6 +400,8 @@ static void set_gauges(struct series_set *sets, const struct gauges *gauges)
     add(sets, HTTP_WAITING, NULL, (double)gauges->http_waiting);
     add(sets, RUNNER_RUNNING, NULL, (double)gauges->runner.running);
     add(sets, RUNNER_WRITTEN_OFF, NULL, (double)gauges->runner.written_off);
+    add(sets, RUNNER_RECOVERED, NULL, (double)gauges->runner.recovered);
+    set_scheduler(sets, &gauges->runner);
 }
 
 struct str metrics_text(struct arena *arena, struct metrics *metrics, const struct gauges *gauges)

@@ -11,6 +11,7 @@ static const struct routes *const tables[] = {
     &routes_executions,
     &routes_steps,
     &routes_queues,
+    &routes_schedules,
     &routes_keys,
     &routes_events,
     &routes_system,

@@ -57,4 +57,4 @@ struct routes {
     size_t count;
 };
 extern const struct routes routes_jobs, routes_change, routes_history, routes_leases,
-    routes_executions, routes_steps, routes_queues, routes_keys, routes_system;
+    routes_executions, routes_steps, routes_queues, routes_schedules, routes_keys, routes_system;

@@ -224,6 +224,78 @@ static const struct schema_field purged_fields[] = {
     { "more", SCHEMA_FLAG, 0, NULL, NULL, "there may be others: ask again" },
 };
 
+static const struct schema_field schedule_fields[] = {
+    { "name", SCHEMA_TEXT, 0, NULL, NULL, "its name within the org" },
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "whose it is" },
+    { "source", SCHEMA_TEXT, 0, words_schedule_source, NULL, "who defined it" },
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "of the jobs it makes" },
+    { "payload", SCHEMA_OBJECT, NULLABLE, NULL, NULL,
+      "of each of them; null for a role that may not see it" },
+    { "cron", SCHEMA_TEXT, NULLABLE, NULL, NULL, "when; null: by `every`" },
+    { "every", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how often, such as 15m; null: by `cron`" },
+    { "timezone", SCHEMA_TEXT, 0, NULL, NULL, "of `cron`" },
+    { "coalesce", SCHEMA_FLAG, 0, NULL, NULL, "several slots due at once become one, the last" },
+    { "misfire_grace_time", SCHEMA_TEXT, 0, NULL, NULL, "how late a slot may still run" },
+    { "max_instances", SCHEMA_NUMBER, 0, NULL, NULL, "how many of its jobs may run at once" },
+    { "expected_max_runtime", SCHEMA_TEXT, 0, NULL, NULL,
+      "one that takes twice as long is ended" },
+    { "catch_up", SCHEMA_NUMBER, 0, NULL, NULL,
+      "without coalesce: how many of the slots due at once run" },
+    { "jitter", SCHEMA_TEXT, 0, NULL, NULL, "over how long those are spread" },
+    { "project_id", SCHEMA_ID, NULLABLE, NULL, NULL, "of its jobs" },
+    { "queue", SCHEMA_TEXT, 0, NULL, NULL, "where its jobs wait" },
+    { "policy", SCHEMA_TEXT, 0, NULL, NULL, "how its jobs are retried" },
+    { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was made" },
+    { "updated_at", SCHEMA_TIME, 0, NULL, NULL, "when its terms last changed" },
+    { "paused", SCHEMA_FLAG, 0, NULL, NULL, "its slots are skipped" },
+    { "paused_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "since when" },
+    { "paused_by", SCHEMA_TEXT, NULLABLE, NULL, NULL, "by whom" },
+    { "next", SCHEMA_TIME, NULLABLE, NULL, NULL, "the next slot; null: none will come" },
+    { "running", SCHEMA_NUMBER, 0, NULL, NULL, "claimed slots that have not ended" },
+};
+
+static const struct schema_field slot_run_fields[] = {
+    { "id", SCHEMA_NUMBER, 0, NULL, NULL, "grows with time" },
+    { "job_name", SCHEMA_TEXT, 0, NULL, NULL, "the schedule" },
+    { "scheduled_for", SCHEMA_TIME, 0, NULL, NULL, "the slot" },
+    { "started_at", SCHEMA_TIME, 0, NULL, NULL, "when its job started; until then, its claim" },
+    { "finished_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when its job ended" },
+    { "status", SCHEMA_TEXT, 0, words_run_status, NULL, "what became of it" },
+    { "worker_instance", SCHEMA_TEXT, NULLABLE, NULL, NULL, "who has or had it" },
+    { "error_message", SCHEMA_TEXT, NULLABLE, NULL, NULL, "why it failed" },
+    { "job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "its job" },
+};
+
+static const struct schema_field slot_skip_fields[] = {
+    { "id", SCHEMA_NUMBER, 0, NULL, NULL, "grows with time" },
+    { "job_name", SCHEMA_TEXT, 0, NULL, NULL, "the schedule" },
+    { "scheduled_for", SCHEMA_TIME, 0, NULL, NULL, "the slot, or the first of several in a row" },
+    { "until", SCHEMA_TIME, 0, NULL, NULL, "the last of them" },
+    { "slots", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many; null: too many to count" },
+    { "reason", SCHEMA_TEXT, 0, words_skip_reason, NULL, "why it was not run" },
+    { "recorded_at", SCHEMA_TIME, 0, NULL, NULL, "when that was decided" },
+};
+
+static const struct schema_field slot_fields[] = {
+    { "scheduled_for", SCHEMA_TIME, 0, NULL, NULL, "the slot" },
+    { "local_time", SCHEMA_TEXT, 0, NULL, NULL, "the same in the schedule's time zone" },
+    { "clock_change", SCHEMA_TEXT, NULLABLE, words_clock_change, NULL,
+      "after_gap: its time does not come, so it is due when the gap is over; first_of_two: its "
+      "time comes twice, and this is the first" },
+};
+
+static const struct schema_field claimed_slot_fields[] = {
+    { "scheduled_for", SCHEMA_TIME, 0, NULL, NULL, "the slot" },
+    { "job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "its job; null: it is a dry run" },
+};
+
+static const struct schema_field backfill_fields[] = {
+    { "dry_run", SCHEMA_FLAG, 0, NULL, NULL, "true: nothing was changed" },
+    { "count", SCHEMA_NUMBER, 0, NULL, NULL, "how many slots were claimed, or would be" },
+    { "claimed", SCHEMA_OBJECT, LIST, NULL, "ClaimedSlot", "which" },
+    { "taken", SCHEMA_TIME, LIST, NULL, NULL, "slots that had been claimed before" },
+};
+
 static const struct schema_field stats_fields[] = {
     { "jobs", SCHEMA_COUNTS, 0, words_queue_place, NULL, "of the org, in all queues" },
     { "uptime_seconds", SCHEMA_NUMBER, 0, NULL, NULL, "of this process" },
@@ -303,6 +375,16 @@ static const struct schema schemas[] = {
     { "Session", "Who the caller is.", FIELDS_OF(session_fields) },
     { "Paused", NULL, FIELDS_OF(paused_fields) },
     { "Purged", NULL, FIELDS_OF(purged_fields) },
+    { "Schedule", "Jobs that come by the clock.", FIELDS_OF(schedule_fields) },
+    { "SchedulePage", .page_of = "Schedule" },
+    { "SlotRun", "A slot that was claimed.", FIELDS_OF(slot_run_fields) },
+    { "SlotRunPage", .page_of = "SlotRun" },
+    { "SlotSkip", "A slot that was not run, or several in a row.", FIELDS_OF(slot_skip_fields) },
+    { "SlotSkipPage", .page_of = "SlotSkip" },
+    { "Slot", "A slot that will come.", FIELDS_OF(slot_fields) },
+    { "SlotPage", .page_of = "Slot" },
+    { "ClaimedSlot", NULL, FIELDS_OF(claimed_slot_fields) },
+    { "Backfill", "What a backfill claimed, or would.", FIELDS_OF(backfill_fields) },
     { "Stats", "Numbers for an overview.", FIELDS_OF(stats_fields) },
     { "Worker", "Who holds leases.", FIELDS_OF(worker_fields) },
     { "WorkerPage", .page_of = "Worker" },

@@ -87,7 +87,7 @@ static char *const *arguments(const char *const *texts)
     return same.theirs;
 }
 
-// The API never runs jobs: it has no handlers (SLOT-1). Its runner only keeps time.
+// The API never runs jobs and never schedules (SLOT-1): its runner only keeps time.
 static bool start_runner(struct server *s, struct pawl_error *err)
 {
     const struct config *config = atomic_load(&s->config);
@@ -112,6 +112,7 @@ static bool start_runner(struct server *s, struct pawl_error *err)
             return false;
     }
     s->pawl->keeps_time = true;
+    atomic_store(&s->pawl->schedules, s->only != SERVER_API);
     return pawl_start(s->pawl, err);
 }
 
@@ -161,7 +162,8 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
-    return use_terms(s, config, err) && start_runner(s, err) && (!listens || listen_safely(s, err));
+    return use_terms(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+        && (!listens || listen_safely(s, err));
 }
 
 bool server_open(struct server **opened, const struct server_options *options,
@@ -289,7 +291,7 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!use_terms(s, config, err))
+    if (!server_schedule(s, config, err) || !use_terms(s, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);

@@ -88,6 +88,11 @@ CHECKED bool server_read(struct server *server, struct exchange *x, struct pawl_
 // Whether anything was committed since `*newest` was last asked for here. For the hub.
 bool server_changed(struct server *server, int64_t *newest);
 
+// Puts the schedules of a configuration into the store, and takes those away that an earlier one
+// had. All or, when one is refused, none.
+CHECKED bool server_schedule(struct server *server, const struct config *config,
+                             struct pawl_error *err);
+
 // What is so now, for the metrics.
 CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,
                            struct pawl_error *err);

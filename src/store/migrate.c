@@ -26,6 +26,33 @@ static bool version_of(struct tx *tx, int64_t *version, struct pawl_error *err)
     return rows_ok(&rows, err);
 }
 
+static const struct migration_row *migration_of(int64_t version)
+{
+    const struct migration_row *row = migrations;
+    while (row->version && row->version != version)
+        row++;
+    return row->version ? row : NULL;
+}
+
+// A table that another build made otherwise would be misread.
+static bool made_alike(struct tx *tx, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask_plain(tx, &rows, Q_MIGRATIONS_APPLIED, err))
+        return false;
+    while (rows_next(&rows)) {
+        int64_t version = row_int(&rows);
+        struct str name = row_text(&rows);
+        const struct migration_row *ours = migration_of(version);
+        if (ours && !str_eq(name, str_of(ours->name)))
+            return fail(err, PAWL_STORE, "the store was made by another build of Pawl: its schema "
+                                         "version %lld is `%.*s`, this one's is `%s`. Use the pawl "
+                                         "that made it",
+                        (long long)version, STR(name), ours->name);
+    }
+    return rows_ok(&rows, err);
+}
+
 static bool not_newer(int64_t version, struct pawl_error *err)
 {
     if (version <= newest())
@@ -63,6 +90,14 @@ bool schema_version(struct db *db, int64_t *version, struct pawl_error *err)
     return tx_begin(db, TX_READ, &arena, &tx, err) && version_of(&tx, version, err);
 }
 
+static bool known_version(struct db *db, int64_t *version, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    return tx_begin(db, TX_READ, &arena, &tx, err) && version_of(&tx, version, err)
+        && not_newer(*version, err) && (*version == 0 || made_alike(&tx, err));
+}
+
 int schema_version_known(void)
 {
     return newest();
@@ -71,7 +106,7 @@ int schema_version_known(void)
 bool migrate(struct db *db, bool read_only, struct pawl_error *err)
 {
     int64_t version = 0;
-    if (!schema_version(db, &version, err) || !not_newer(version, err))
+    if (!known_version(db, &version, err))
         return false;
     if (version == newest())
         return true;

@@ -231,7 +231,7 @@ bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_e
         INT((p)->step_attempts), INT((p)->exponential), INT((p)->jitter), INT((p)->base_us),      \
         INT((p)->delay_us_max), INT((p)->timeout_us), INT((p)->lease_us),                         \
         INT((int64_t)(p)->on_crash), INT((int64_t)(p)->on_timeout), INT((p)->dead_letter),        \
-        INT((p)->key_ttl_us)
+        INT((p)->key_ttl_us), INT((p)->slot)
 
 static bool policy_find(struct tx *tx, const struct policy *policy, int64_t *id,
                         struct pawl_error *err)
@@ -289,6 +289,7 @@ static bool policy_read(struct tx *tx, int64_t id, struct policy *policy, struct
     policy->on_timeout = (enum on_timeout)row_int(&rows);
     policy->dead_letter = row_int(&rows) != 0;
     policy->key_ttl_us = row_int(&rows);
+    policy->slot = row_int(&rows) != 0;
     return true;
 }
 
@@ -313,6 +314,16 @@ bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_e
     arena_end(&slot->texts);
     slot->policy = policy_copy(&slot->texts, policy);
     slot->id = tx->arena->failed || slot->texts.failed ? 0 : id;
+    return true;
+}
+
+bool policy_is_slot(struct tx *tx, int64_t id, bool *slot, struct pawl_error *err)
+{
+    const struct policy_slot *known = &tx->db->names->policies[(uint64_t)id % POLICIES];
+    struct policy policy;
+    if (known->id != id && !policy_load(tx, id, &policy, err))
+        return false;
+    *slot = known->id == id ? known->policy.slot : policy.slot;
     return true;
 }
 

@@ -33,6 +33,9 @@ CHECKED bool policy_intern(struct tx *tx, const struct policy *policy, int64_t *
 // The policy of this number; it lives in the transaction's arena.
 CHECKED bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_error *err);
 
+// Whether it is of a schedule's jobs: asked at every start and every end, so nothing is copied.
+CHECKED bool policy_is_slot(struct tx *tx, int64_t id, bool *slot, struct pawl_error *err);
+
 // Who holds leases. Pawl's own runners have an instance and a boot; remote workers have neither.
 struct worker {
     struct str worker_id;

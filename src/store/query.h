@@ -14,7 +14,7 @@ struct query_row {
 
 struct migration_row {
     int version;
-    const char *name;
+    const char *name;    // and a digest of its text: what a store was made with
     const char *sqlite;
 };
 

@@ -8,6 +8,8 @@ const badWhole = ['7', true, [], {}, 1.5];
 const badTime = [7, true, [], {}, '', 'now', '2026-08-22', '2026-13-22T11:00:00Z',
                  '2026-02-30T11:00:00Z', '2026-08-22T25:00:00Z', '10000-01-01T00:00:00Z'];
 
+const badDuration = [7, true, [], {}, '', '30', '-30s', '1.5s', '99999999999999999999s'];
+
 export const goodJob = { job_type: 'a.b', payload: {}, idempotency_key: 'bad-requests' };
 
 // Each field a caller may send with a job (the contract of 004), and what it must not be.
@@ -118,6 +120,33 @@ export const bodies = [
     projects: [7, 'p', {}, [7], ['p']],
     expires_at: badTime,
   } },
+  { method: 'PUT', path: '/v1/schedules/s',
+    good: { job_type: 'a', cron: '* * * * *', coalesce: true, misfire_grace_time: '5m',
+            max_instances: 1, expected_max_runtime: '1m' }, bad: {
+      job_type: [...badName, null],
+      payload: [7, 'text', []],
+      cron: [...notText, '', '*', '61 * * * *', '* * * * * * *', '0 0 30 2 *', '@never', word(300)],
+      every: [...badDuration, '1s', '500ms', '367d'],
+      timezone: [...notText, '', 'Mars/Base', 'Europe/../UTC', '/etc/passwd', 'Europe/'],
+      coalesce: [null, 0, 'true', []],
+      misfire_grace_time: [...badDuration, null, '0s', '367d'],
+      max_instances: [...badWhole, null, 0, -1, 1001],
+      expected_max_runtime: [...badDuration, null, '0s', '16d'],
+      catch_up: [...badWhole, 0, 101],
+      jitter: [...badDuration, '25h'],
+      project_id: [...notText, '', 'p'],
+      policy: [...notText, 'nope'],
+      queue: [...notText, 'a b', 'q:deadletter'],
+      paused: [0, 'true'],
+    } },
+  { path: '/v1/schedules/s/trigger', good: { scheduled_for: '2026-01-01T00:00:00Z' },
+    bad: { scheduled_for: [...badTime, null, '2026-01-01T00:00:00.5Z'] } },
+  { path: '/v1/schedules/s/backfill',
+    good: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }, bad: {
+      from: [...badTime, null],
+      to: [...badTime, null, '2025-12-31T00:00:00Z'],
+      dry_run: [0, 'true'],
+    } },
   { path: '/v1/queues/q:none/purge', good: { dry_run: true }, bad: { dry_run: [0, 'true', []] } },
 ];
 
@@ -130,6 +159,11 @@ export const queries = [
   { path: '/v1/audit', bad: { limit: badLimit, cursor: badCursor, event: ['x', 'job.'],
                               job_id: ['x', '7', '01900000-0000-4000-8000-00000000000a'] } },
   { path: '/v1/keys', bad: { limit: badLimit, cursor: badCursor } },
+  { path: '/v1/schedules', bad: { limit: badLimit, cursor: [...badCursor, '00000000.s'] } },
+  { path: '/v1/schedules/s/runs', bad: { limit: badLimit, cursor: badCursor } },
+  { path: '/v1/schedules/s/skips', bad: { limit: badLimit, cursor: badCursor } },
+  { path: '/v1/schedules/s/next', bad: { count: ['', '0', '-1', '10001', 'x'],
+                                         after: ['', 'x', '2026-08-22', '7'] } },
   { path: '/v1/jobs/{job}/logs', bad: { limit: ['', '0', '-1', '10001', 'x'], cursor: badCursor } },
   { path: '/v1/jobs/{job}', bad: { wait_ms: ['', 'x', '1.5', '9223372036854775808'] } },
   { path: '/v1/events', bad: { last_event_id: ['x', '-1', '1.5', '9223372036854775808'] } },

@@ -11,14 +11,17 @@ const may = {
   producer: ['enqueue', 'read', 'cancel', 'retry'],
   worker: ['lease', 'read'],
   viewer: ['read'],
-  operator: ['read', 'cancel', 'retry', 'change', 'queues'],
-  admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'lease', 'keys'],
+  operator: ['read', 'cancel', 'retry', 'change', 'queues', 'schedules'],
+  admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'schedules', 'lease', 'keys'],
 };
 
-// Method, path, what it needs, and a request that would do. {job} and {exec} stand for ids that a
-// tenant or project has and another must not find.
+// Method, path, what it needs, and a request that would do. {job}, {exec} and {schedule} stand for
+// what a tenant or project has and another must not find.
 const who = { worker_id: 'worker-a', attempt: 1 };
 const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, queue: 'qa' });
+const yearly = { job_type: 'type.a', cron: '0 0 1 1 *', coalesce: true, max_instances: 1,
+                 misfire_grace_time: '5m', expected_max_runtime: '1m' };
+const slot = '2026-01-01T00:00:00Z';
 const routes = [
   ['GET', '/healthz', 'open'],
   ['GET', '/readyz', 'open'],
@@ -53,6 +56,17 @@ const routes = [
   ['POST', '/v1/queues/{queue}/pause', 'queues', () => ({})],
   ['POST', '/v1/queues/{queue}/resume', 'queues', () => ({})],
   ['POST', '/v1/queues/{queue}/purge', 'queues', () => ({ dry_run: true })],
+  ['GET', '/v1/schedules', 'read'],
+  ['GET', '/v1/schedules/{schedule}', 'read'],
+  ['GET', '/v1/schedules/{schedule}/next', 'read'],
+  ['GET', '/v1/schedules/{schedule}/runs', 'read'],
+  ['GET', '/v1/schedules/{schedule}/skips', 'read'],
+  ['POST', '/v1/schedules/{schedule}/pause', 'schedules', () => ({})],
+  ['POST', '/v1/schedules/{schedule}/resume', 'schedules', () => ({})],
+  ['POST', '/v1/schedules/{schedule}/trigger', 'schedules', () => ({ scheduled_for: slot })],
+  ['POST', '/v1/schedules/{schedule}/backfill', 'schedules', () => ({ from: slot, to: slot })],
+  ['DELETE', '/v1/schedules/{schedule}', 'schedules'],
+  ['PUT', '/v1/schedules/{schedule}', 'schedules', () => ({ ...yearly, project_id: P1 })],
   ['GET', '/v1/stats', 'read'],
   ['GET', '/v1/workers', 'read'],
   ['GET', '/v1/audit', 'read'],
@@ -72,7 +86,7 @@ const P1 = '01900000-0000-7000-8000-0000000000a1';
 const P2 = '01900000-0000-7000-8000-0000000000a2';
 const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  exec: '019f0000-0000-7000-8000-000000000002',
-                 queue: 'q-nobody', key: 'AAAAAAAAAA' };
+                 queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody' };
 
 const directory = scratch();
 const keys = {};  // of A, by role; b: of B; p1: of A, only P1
@@ -109,6 +123,15 @@ async function running(project, name) {
   const [execution] = leased.body.executions;
   assert.equal(execution.job.job_id, made.body.job_id);
   return { job: made.body.job_id, exec: execution.exec_id, queue };
+}
+
+// A schedule of the project, under a name of its own.
+async function scheduled(project, more = {}) {
+  const name = `s-${++queues}`;
+  const made = await server.ask('PUT', `/v1/schedules/${name}`,
+                                { ...yearly, project_id: project, ...more }, { key: keys.admin });
+  assert.equal(made.status, 201, made.text);
+  return { schedule: name };
 }
 
 // The last part of a key: the CRC-32 of what is before it, in six digits to the base of 62.
@@ -199,6 +222,7 @@ test('every route with every role is allowed or 403 as the table says', async ()
     for (const role of Object.keys(may)) {
       const at = path.includes('{key}')
         ? { key: makeKey(directory, 'viewer', { org: A }).key_id }
+        : path.includes('{schedule}') ? await scheduled(P1)
         : await running(P1, `${role} ${method} ${path}`);
       const { status, text } = await ask(route, at, keys[role]);
       const what = `${role} ${method} ${path}: ${status} ${text}`;
@@ -225,10 +249,14 @@ function seen({ status, headers, text }, at) {
   return { status, told, headers: kept.map((name) => headers.get(name)) };
 }
 
+// What makes what its path names.
+const makes = ([method, path]) => method === 'PUT' && path === '/v1/schedules/{schedule}';
+
 // A key that is limited to projects may do nothing with queues, whose numbers are the whole org's.
 async function looksUnknown(at, key, queue_status) {
-  for (const route of routes.filter(([, path, , body]) => /\{/.test(path) || body?.length)) {
-    const [method, path, needs] = route;
+  for (const route of routes) {
+    const [method, path, needs, body] = route;
+    if (makes(route) || (!/\{/.test(path) && !body?.length)) continue;
     const theirs = seen(await ask(route, at, key), at);
     const unknown = seen(await ask(route, nobody, key), nobody);
     assert.deepEqual(theirs, unknown, `${method} ${path}`);
@@ -238,18 +266,30 @@ async function looksUnknown(at, key, queue_status) {
 }
 
 test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
-  const at = { ...await running(P1, 'of a'), key: makeKey(directory, 'viewer', { org: A }).key_id };
+  const at = { ...await running(P1, 'of a'), ...await scheduled(P1),
+               key: makeKey(directory, 'viewer', { org: A }).key_id };
   await looksUnknown(at, keys.b, 404);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
   assert.equal(mine.body.state, 'RUNNING');
 });
 
 test('another project\'s ids answer as unknown ones do, on every route', async () => {
-  const at = { ...await running(P2, 'of p2'),
+  const at = { ...await running(P2, 'of p2'), ...await scheduled(P2),
                key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
   await looksUnknown(at, keys.p1, 403);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
   assert.equal(mine.body.state, 'RUNNING');
+});
+
+test('a schedule\'s name is taken within its org, and free in every other', async () => {
+  const at = await scheduled(P2);
+  const put = (key, json) => server.ask('PUT', `/v1/schedules/${at.schedule}`, json, { key });
+  assert.equal((await put(keys.b, { ...yearly, job_type: 'type.b' })).status, 201);
+  const taken = await put(keys.p1, yearly);
+  assert.deepEqual([taken.status, taken.body.code], [409, 'conflict']);
+  assert.equal((await put(keys.p1, { ...yearly, project_id: P2 })).status, 422);
+  const mine = await server.get(`/v1/schedules/${at.schedule}`, { key: keys.admin });
+  assert.equal(mine.body.project_id, P2);
 });
 
 test('waiting for another tenant\'s job does not wait', async () => {
@@ -260,7 +300,8 @@ test('waiting for another tenant\'s job does not wait', async () => {
 
 // ----- lists, counts, cursors
 
-const lists = ['/v1/jobs', '/v1/queues', '/v1/stats', '/v1/workers', '/v1/audit', '/v1/keys'];
+const lists = ['/v1/jobs', '/v1/queues', '/v1/schedules', '/v1/stats', '/v1/workers', '/v1/audit',
+               '/v1/keys'];
 
 async function listed(key, query = '') {
   const all = {};
@@ -277,6 +318,9 @@ test('what a tenant does changes nothing in another\'s lists and counts', async 
   const at = await running(P1, 'unseen');
   await server.post(`/v1/queues/${at.queue}/pause`, {}, { key: keys.admin });
   await server.post('/v1/keys', { role: 'viewer', name: 'unseen' }, { key: keys.admin });
+  const { schedule } = await scheduled(P1, { payload: { unseen: 1 } });
+  await server.post(`/v1/schedules/${schedule}/trigger`, { scheduled_for: slot },
+                    { key: keys.admin });
   const now = await listed(keys.b);
   assert.deepEqual(now, before);
   const text = JSON.stringify(now);
@@ -286,10 +330,10 @@ test('what a tenant does changes nothing in another\'s lists and counts', async 
 
 test('what happens in a project changes nothing in the lists of another\'s key', async () => {
   const before = await listed(keys.p1);
-  const at = await running(P2, 'unseen by p1');
+  const at = { ...await running(P2, 'unseen by p1'), ...await scheduled(P2) };
   const now = await listed(keys.p1);
   assert.deepEqual(now, before);
-  for (const mark of [P2, at.job, at.exec])
+  for (const mark of [P2, at.job, at.exec, `"${at.schedule}"`])
     assert.ok(!JSON.stringify(now).includes(mark), `${mark} is in another project's lists`);
   const asked = await listed(keys.p1, `?project_id=${P2}`);
   assert.deepEqual(asked['/v1/jobs'].items, []);
@@ -297,7 +341,7 @@ test('what happens in a project changes nothing in the lists of another\'s key',
 
 test('a cursor of one tenant is none of another', async () => {
   for (let i = 0; i < 3; i++) await server.post('/v1/jobs', job(`page ${i}`), { key: keys.b });
-  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys']) {
+  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys', '/v1/schedules']) {
     const { body } = await server.get(`${path}?limit=1`, { key: keys.admin });
     assert.ok(body.next_cursor, path);
     const [theirs, wrong] = await Promise.all([body.next_cursor, '1-00000000'].map(
@@ -348,11 +392,13 @@ test('a tenant\'s pause and purge leave another\'s share of the queue alone', as
 });
 
 test('payloads are for those who may see them', async () => {
-  const at = await running(P1, 'payload');
+  const at = { ...await running(P1, 'payload'), ...await scheduled(P1) };
   for (const [role, sees] of [['viewer', false], ['operator', false], ['producer', true],
                               ['worker', true], ['admin', true]]) {
     const { body } = await ask(['GET', '/v1/jobs/{job}'], at, keys[role]);
     assert.equal(body.payload !== null, sees, role);
+    const schedule = await ask(['GET', '/v1/schedules/{schedule}'], at, keys[role]);
+    assert.equal(schedule.body.payload !== null, sees, role);
   }
 });
 

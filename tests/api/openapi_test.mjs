@@ -15,6 +15,9 @@ limits: {payload: 4KiB, body: 16KiB}
 job_types:
   say: {run: ["/bin/sh", "-c", "echo to the log >&2; echo 1"]}
   annotate: {category: audit}
+schedules:
+  configured: {job_type: none, every: 300d, coalesce: true, misfire_grace_time: 5m,
+               max_instances: 1, expected_max_runtime: 1m, paused: true}
 `;
 
 const nextYear = new Date(Date.now() + 365 * 86400e3).toISOString();
@@ -252,6 +255,49 @@ test('queues, workers, audit, keys, configuration, health', async () => {
   assert.equal((await as('admin', 'DELETE', `/v1/keys/${body.key_id}`)).status, 200);
 });
 
+const terms = { job_type: 'nobody.runs', payload: { n: 1 }, cron: '0 3 * * mon-fri',
+                timezone: 'Europe/Berlin', coalesce: false, misfire_grace_time: '300s',
+                max_instances: 1, expected_max_runtime: '5m', catch_up: 3, jitter: '30s',
+                policy: 'maintenance', queue: 'q:default', paused: true };
+const night = '2026-03-02T02:00:00.000Z';
+
+test('schedules: put, changed, listed, run by hand, paused, removed', async () => {
+  const at = '/v1/schedules/nightly';
+  const made = await as('operator', 'PUT', at, terms);
+  assert.deepEqual([made.status, made.headers.get('location'), made.body.paused], [201, at, true]);
+  assert.equal((await as('operator', 'PUT', at, { ...terms, max_instances: 2 })).status, 200);
+  const { cron, timezone, paused, ...others } = terms;
+  const interval = { ...others, every: '1h' };
+  assert.equal((await as('operator', 'PUT', '/v1/schedules/hourly', interval)).status, 201);
+  const first = await as('viewer', 'GET', '/v1/schedules?limit=1');
+  assert.deepEqual(first.body.items.map(({ name }) => name), ['configured']);
+  const rest = await as('viewer', 'GET', `/v1/schedules?cursor=${first.body.next_cursor}`);
+  assert.deepEqual(rest.body.items.map(({ name }) => name), ['hourly', 'nightly']);
+  const next = await as('viewer', 'GET', `${at}/next?count=3&after=2026-03-27T12:00:00Z`);
+  assert.deepEqual(next.body.items.map((slot) => slot.local_time),
+                   ['2026-03-30T03:00:00+02:00', '2026-03-31T03:00:00+02:00',
+                    '2026-04-01T03:00:00+02:00']);
+  const job = await as('operator', 'POST', `${at}/trigger`, { scheduled_for: night });
+  assert.deepEqual([job.status, job.body.scheduled_for], [201, night]);
+  const range = { from: '2026-03-02T00:00:00.000Z', to: '2026-03-04T12:00:00.000Z' };
+  for (const dry_run of [true, false]) {
+    const { body } = await as('operator', 'POST', `${at}/backfill`, { ...range, dry_run });
+    assert.deepEqual([body.count, body.taken], [2, [night]]);
+  }
+  for (const what of ['resume', 'pause', 'pause']) {
+    const { status, body } = await as('operator', 'POST', `${at}/${what}`);
+    assert.deepEqual([status, body.paused], [200, what === 'pause']);
+  }
+  const runs = await as('viewer', 'GET', `${at}/runs?limit=2`);
+  assert.equal(runs.body.items.length, 2);
+  await as('viewer', 'GET', `${at}/runs?cursor=${runs.body.next_cursor}`);
+  await as('viewer', 'GET', `${at}/skips`);
+  assert.equal((await as('viewer', 'GET', at)).body.payload, null);
+  for (const name of ['nightly', 'hourly'])
+    assert.equal((await as('operator', 'DELETE', `/v1/schedules/${name}`)).status, 200);
+  assert.equal((await as('viewer', 'GET', `${at}/runs`)).body.items.length, 3);
+});
+
 test('events: a stream of them, each as the document says', async () => {
   const stop = new AbortController();
   const answer = await fetch(`${server.url}/v1/events?last_event_id=0`, {
@@ -383,6 +429,8 @@ const enough = {
   '/v1/executions/{id}/fail': { ...who, error: { class: 'transient', message: 'm' } },
   '/v1/executions/{id}/steps/{name}': { ...who, result: 1 },
   '/v1/jobs/{id}': { priority: 1 },
+  '/v1/schedules/{name}/trigger': { scheduled_for: night },
+  '/v1/schedules/{name}/backfill': { from: night, to: night },
 };
 
 test('404: what is not there', async () => {
@@ -421,6 +469,17 @@ test('409: each conflict by its code', async () => {
   await refused('already_committed', call(lease, 'commit', { result: 'another' }));
   await refused('terminal', as('producer', 'POST', `/v1/jobs/${lease.job_id}/cancel`));
   await refused('terminal', as('producer', 'POST', `/v1/jobs/${lease.job_id}/submit`));
+  const single = '/v1/schedules/single';
+  await refused('conflict', as('operator', 'PUT', '/v1/schedules/configured', terms));
+  await refused('conflict', as('operator', 'DELETE', '/v1/schedules/configured'));
+  await as('operator', 'PUT', single, terms);
+  await as('operator', 'POST', `${single}/trigger`, { scheduled_for: night });
+  await refused('slot_claimed', as('operator', 'POST', `${single}/trigger`,
+                                   { scheduled_for: '2026-03-02T03:00:00+01:00' }));
+  await refused('max_instances', as('operator', 'POST', `${single}/trigger`,
+                                    { scheduled_for: '2026-03-03T02:00:00Z' }));
+  await refused('max_instances', as('operator', 'POST', `${single}/backfill`,
+                                    { from: night, to: '2026-03-04T12:00:00Z' }));
   const waiting = await stored();
   await refused('conflict', as('producer', 'POST', `/v1/jobs/${waiting.job_id}/retry`));
 });
