@@ -173,8 +173,7 @@ static bool end_group(struct tx *tx, struct operation *self, struct pawl_error *
     struct execution e;
     for (size_t i = 0; i < s->lease_count; i++)
         if (!execution_commit(tx, &s->leases[i],
-                              &(struct commit){ .result = result, .done = true,
-                                                .known = &s->executions[i] },
+                              &(struct commit){ .result = result, .done = true, .known = &s->executions[i] },
                               &e, err))
             return false;
     return true;

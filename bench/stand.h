@@ -24,7 +24,7 @@ struct stand {
     struct str *type_texts;
     struct pawl_job *jobs;         // room for a batch
     struct lease *leases;          // held, room for a batch ...
-    struct execution *executions;  // ... and, side by side, what the claim said, as the runner keeps
+    struct execution *executions;  // ... and, side by side, what the claim said
     size_t lease_count;
     long made;                     // so many jobs so far: whose turn it is
 };

@@ -307,8 +307,8 @@ SELECT rank, job, org, attempt, serial_key FROM ready
 --postgres: FOR UPDATE SKIP LOCKED
 ;
 
--- The same with the jobs, for a claim that takes what it reads: behind the columns of the place those
--- of job_load_new.
+-- The same with the jobs, for a claim that takes what it reads: behind the columns of the place
+-- those of job_load_new.
 -- name: ready_lane_jobs
 SELECT r.rank, r.job, r.org, r.attempt, r.serial_key,
        j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,

@@ -19,8 +19,14 @@ static size_t claim_type(struct box *box, const char *worker, const char *type)
     struct claimed *claimed = NULL;
     size_t count = 0;
     struct str types[] = { str_of(type) }, queues[] = { S("q:default") };
-    struct claim claim = { .worker = worker_named(worker), .queues = queues, .queue_count = 1,
-                           .job_types = types, .job_type_count = 1, .limit = CLAIM_MAX };
+    struct claim claim = {
+        .worker = worker_named(worker),
+        .queues = queues,
+        .queue_count = 1,
+        .job_types = types,
+        .job_type_count = 1,
+        .limit = CLAIM_MAX,
+    };
     OK(execution_claim(tx, &claim, &claimed, &count, err));
     return count;
 }
@@ -30,9 +36,10 @@ TEST_EACH_DB(RUN_9_a_job_that_is_passed_over_keeps_its_place)
     struct contract contract = contract_for(box, "report");
     struct id id = add_all(box, &contract, JOBS, DAMAGED);
     box->damaged = true;
-    box_sql(box, str_format(test_arena(), "INSERT INTO parked (job, org, reason)"
-                                          " SELECT id, org, 'held' FROM jobs WHERE id = %lld",
-                            (long long)id.high).s);
+    struct str sql = str_format(test_arena(), "INSERT INTO parked (job, org, reason)"
+                                              " SELECT id, org, 'held' FROM jobs WHERE id = %lld",
+                                (long long)id.high);
+    box_sql(box, sql.s);
     EXPECT_INT(claim_type(box, "A", "report"), JOBS - 1);
     EXPECT_INT(box_number(box, "SELECT job FROM ready"), id.high);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM executions"), JOBS - 1);

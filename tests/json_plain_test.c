@@ -35,10 +35,12 @@ TEST(json_plain_takes_what_payloads_are_made_of)
 TEST(json_plain_leaves_the_rest_to_the_parser)
 {
     static const char *const texts[] = {
-        "", " ", "{", "[", "[1,", "[1,]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "\"a", "\"\\",
+        "", " ", "{", "[", "[1,", "[1,]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "\"a",
+        "\"\\",
         "\"\\x\"", "\"\t\"", "01", "+1", "1.", ".5", "-", "1e3", "1E3", "1234567890123456", "tru",
         "True", "1 2", "{}{}", "[1 2]", "{\"a\":1,\"a\":2}", "{\"a\":1,\"b\":{\"c\":1,\"c\":2}}",
-        "{\"\\u0061\":1}", "{\"a\\n\":1}", "\"\\u0041\"", "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"",
+        "{\"\\u0061\":1}", "{\"a\\n\":1}", "\"\\u0041\"", "\"\xff\"", "\"\xc3\"",
+        "\"\xed\xa0\x80\"",
         "[[[[[[[[[]]]]]]]]]", "\xef\xbb\xbf{}", "nulll", "'a'", "1 // a",
     };
     for (size_t i = 0; i < countof(texts); i++)
@@ -81,7 +83,8 @@ static size_t roll(struct writer *w, size_t sides)
 
 static void write_text(struct writer *w, bool is_key)
 {
-    static const char *const keys[] = { "a", "b", "c", "to", "password", "api-key", "\\u0061", "\xc3\xab" };
+    static const char *const keys[] = { "a", "b", "c", "to", "password", "api-key", "\\u0061",
+                                        "\xc3\xab" };
     static const char *const texts[] = {
         "", "x", "some words", "\\n", "\\u0041", "\xe2\x82\xac", "AKIAABCDEFGHIJKLMNOP", "AKIA",
         "ghp_0123456789012345678901234567890123456789", "-----BEGIN RSA PRIVATE KEY-----",

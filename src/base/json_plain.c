@@ -45,7 +45,7 @@ static bool short_escape(struct scan *scan)
 }
 
 // Skips whole words of ASCII that has no meaning in a string. Subtracting borrows into the highest
-// bit of a byte that is too small; what is thought to mean something and does not is looked at again.
+// bit of a byte that is too small; a word that is taken for more than it is, is looked at again.
 static void skip_plain(struct scan *scan)
 {
     const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;

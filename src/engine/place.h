@@ -15,7 +15,7 @@ struct waiting {
     int64_t attempt;   // executions so far
     struct str serial_key;
     struct str project;
-    size_t nth;        // in a lane that was read without a gap, from 1; 0: who knows what is between
+    size_t nth;        // in a lane that was read without a gap, from 1; 0: it may have had some
     const struct loaded *loaded;  // its job, if it was read with it
 };
 

@@ -1,5 +1,5 @@
-// One buffer per statement. Of two statements for one table only one has rows that are held: rows are
-// inserted in the order they came.
+// One buffer per statement. Of two statements for one table only one has rows that are held: rows
+// are inserted in the order they came.
 #include "store/later.h"
 
 #include <assert.h>
