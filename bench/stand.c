@@ -171,11 +171,11 @@ static bool end_group(struct tx *tx, struct operation *self, struct pawl_error *
 {
     const struct stand *s = ((const struct group *)self)->stand;
     struct execution e;
-    for (size_t i = 0; i < s->lease_count; i++)
-        if (!execution_commit(tx, &s->leases[i],
-                              &(struct commit){ .result = result, .done = true, .known = &s->executions[i] },
-                              &e, err))
+    for (size_t i = 0; i < s->lease_count; i++) {
+        struct commit commit = { .result = result, .done = true, .known = &s->executions[i] };
+        if (!execution_commit(tx, &s->leases[i], &commit, &e, err))
             return false;
+    }
     return true;
 }
 
