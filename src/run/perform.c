@@ -92,6 +92,7 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         .self = run,
         .finish = handler->finish != NULL,
         .done = handler->finish == NULL,
+        .known = &run->execution,
     };
     run->failed = run->committed = false;  // an earlier try of this operation may have said so
     if (!progress_write_last(tx, run, err))
