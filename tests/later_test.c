@@ -77,7 +77,9 @@ TEST_EACH_DB(OPS_11_the_application_sees_the_events_before_its_own_sql)
     SCOPED(tx) struct tx tx = {0};
     box_begin(box, &tx);
     MUST(note(&tx, job, &err));
-    MUST(tx_execute(&tx, "CREATE TABLE seen AS SELECT count(*) AS n FROM audit_events", &err));
+    MUST(tx_execute(&tx, "CREATE TABLE seen AS SELECT count(*) AS n FROM audit_events"
+                         " WHERE job IS NOT NULL",
+                    &err));
     box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT n FROM seen"), 3);
 }

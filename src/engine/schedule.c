@@ -1,5 +1,6 @@
 // Schedules are made, changed, paused and removed: each change is one row and one event.
 #include "engine/schedule.h"
+#include "engine/api_key.h"
 
 #include <string.h>
 
@@ -278,7 +279,7 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
         return true;
     }
     if ((there && !settle_before(tx, &v, err))
-        || !name_intern(tx, NAME_ORG, tx->caller->org_id, &org, err))
+        || !org_intern(tx, tx->caller->org_id, &org, err))
         return false;
     v.source = source;
     v.org = org;
