@@ -914,7 +914,11 @@ SELECT s.id, s.org, o.org_id, o.disabled_at, s.name, s.source, s.job_type, s.pay
        (SELECT count(*) FROM job_runs r
          WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL),
        (SELECT count(DISTINCT r.submission) FROM job_runs r
-         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL)
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL
+           AND r.scheduled_for <= $2),
+       (SELECT count(*) FROM job_runs r
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL
+           AND r.scheduled_for > $2)
   FROM schedules s
   JOIN orgs o ON o.id = s.org
  WHERE s.id = $1;

@@ -77,7 +77,7 @@ static bool read_row(struct tx *tx, int64_t id, struct schedule_view *v, int64_t
 {
     SCOPED(rows) struct rows rows = {0};
     *v = (struct schedule_view){0};
-    if (!sql_ask(tx, &rows, Q_SCHEDULE_LOAD, err, INT(id)))
+    if (!sql_ask(tx, &rows, Q_SCHEDULE_LOAD, err, INT(id), INT(tx->now)))
         return false;
     if (!rows_next(&rows))
         return rows_ok(&rows, err) && fail(err, PAWL_NOT_FOUND, "there is no such schedule");
@@ -98,6 +98,7 @@ static bool read_row(struct tx *tx, int64_t id, struct schedule_view *v, int64_t
     v->next_at = row_int(&rows);
     v->running = row_int(&rows);
     v->instances = row_int(&rows);
+    v->ahead = row_int(&rows);
     return rows_ok(&rows, err);
 }
 

@@ -1,0 +1,18 @@
+// Slots at the edges: claimed ahead of their time, one behind another, refused, and damaged.
+#include "slots.h"
+
+// ----- claimed ahead of its time
+
+TEST_EACH_DB(SLOT_8_a_slot_triggered_ahead_keeps_no_other_from_running)
+{
+    struct schedule s = every_five_minutes();
+    struct job job;
+    put(box, &s);
+    to_next_slot(box);
+    OK(slot_trigger(tx, S("ingest"), slot_before_now(box) + MINUTES(10), &job, err));
+    EXPECT_INT(tick(box).claimed, 1);
+    work(box);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    EXPECT_INT(skips(box, "max_instances"), 0);
+}
