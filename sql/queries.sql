@@ -1004,9 +1004,12 @@ SELECT r.id, r.job_name, r.scheduled_for, r.started_at, r.finished_at, r.status,
  WHERE r.org = $1 AND r.job_name = $2 AND r.id < $3
  ORDER BY r.id DESC LIMIT $4;
 
+-- One that was claimed by hand before its time is not skipped.
 -- name: skip_insert
 INSERT INTO slot_skips (org, job_name, scheduled_for, until, slots, reason, recorded_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+SELECT $1, $2, $3, $4, $5, $6, $7
+ WHERE NOT EXISTS (SELECT 1 FROM job_runs r
+                    WHERE r.org = $1 AND r.job_name = $2 AND r.scheduled_for = $3 AND $3 = $4);
 
 -- name: skips_of_name
 SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at

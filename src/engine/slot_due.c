@@ -39,11 +39,16 @@ static int64_t slots_between(const struct timetable *t, pawl_time from, pawl_tim
 }
 
 static bool skip(struct tx *tx, const struct schedule_view *v, const struct skip_row *row,
-                 struct pawl_error *err)
+                 struct settled *settled, struct pawl_error *err)
 {
-    return sql_run(tx, Q_SKIP_INSERT, err, INT(v->org), TEXT(v->schedule.name),
-                   INT(row->scheduled_for), INT(row->until), INT(row->slots),
-                   TEXT(str_of(skip_reason_name(row->reason))), INT(tx->now));
+    int64_t changed = 0;
+    if (!sql_run_counting(tx, Q_SKIP_INSERT, &changed, err, INT(v->org), TEXT(v->schedule.name),
+                          INT(row->scheduled_for), INT(row->until), INT(row->slots),
+                          TEXT(str_of(skip_reason_name(row->reason))), INT(tx->now)))
+        return false;
+    if (changed)
+        settled->skips[row->reason] += row->slots ? (size_t)row->slots : COUNTED_MAX;
+    return true;
 }
 
 // The event says how many for which reason: the rows say which.
@@ -66,16 +71,6 @@ static pawl_time spread(struct tx *tx, const struct schedule *s, size_t running)
 {
     uint64_t span = (uint64_t)s->jitter_us + 1;
     return running > 1 ? tx->now + (int64_t)(db_random(tx->db) % span) : 0;
-}
-
-// One that does not run. The first may stand for many.
-static bool skip_slot(struct tx *tx, const struct schedule_view *v, const struct timetable *t,
-                      struct skip_row *row, struct pawl_error *err)
-{
-    row->slots = row->scheduled_for < row->until
-        ? slots_between(t, row->scheduled_for, row->until)
-        : 1;
-    return skip(tx, v, row, err);
 }
 
 static bool run_slot(struct tx *tx, struct submission *submission, pawl_time slot,
@@ -107,12 +102,13 @@ static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const stru
                 return false;
             continue;
         }
-        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot,
+        pawl_time from = i == 0 ? slots->first : slot;  // the first may stand for many
+        struct skip_row row = { .scheduled_for = from,
                                 .until = slot,
+                                .slots = slots_between(t, from, slot),
                                 .reason = (enum skip_reason)verdicts[i] };
-        if (!skip_slot(tx, v, t, &row, err))
+        if (!skip(tx, v, &row, settled, err))
             return false;
-        settled->skips[row.reason] += row.slots ? (size_t)row.slots : COUNTED_MAX;
     }
     return tell_skipped(tx, v, settled, err);
 }
