@@ -35,3 +35,67 @@ TEST_EACH_DB(SLOT_3_a_slot_that_was_claimed_ahead_is_not_called_skipped)
     work(box);
     EXPECT_INT(runs(box, "success"), 2);
 }
+
+// ----- one behind another
+
+// Takes longer than expected, but not twice as long, and keeps its lease.
+static struct lease run_slowly(struct box *box)
+{
+    struct execution e;
+    struct lease lease = must_start(box, "A");
+    for (int i = 0; i < 9; i++) {
+        pass(box, SECONDS(20));
+        OK(execution_heartbeat(tx, &lease, NULL, &e, err));
+    }
+    EXPECT_INT(tick(box).stale, 0);
+    return lease;
+}
+
+TEST_EACH_DB(SLOT_4_slots_that_wait_for_one_another_are_not_stale_for_that)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    OK(schedule_pause(tx, S("ingest"), err));
+    to_next_slot(box);
+    pawl_time now = slot_before_now(box);
+    struct backfill b = { .from = now - MINUTES(30), .to = now - MINUTES(5) };
+    OK(slot_backfill(tx, S("ingest"), &b, err));
+    EXPECT_INT(b.claimed_count, 6);
+    for (int i = 0; i < 6; i++) {
+        struct lease lease = run_slowly(box);
+        must_commit(box, &lease);
+    }
+    EXPECT_INT(runs(box, "success"), 6);
+}
+
+TEST_EACH_DB(SLOT_4_slots_behind_one_that_never_begins_are_stale_with_it)
+{
+    struct schedule s = every_five_minutes();
+    s.coalesce = false;
+    s.misfire_grace_us = HOURS(1);
+    put(box, &s);
+    to_next_slot(box);
+    pass(box, MINUTES(10));
+    EXPECT_INT(tick(box).claimed, 3);
+    OK(schedule_pause(tx, S("ingest"), err));
+    pass(box, MINUTES(4));  // twice the expected runtime
+    EXPECT_INT(tick(box).stale, 3);
+    EXPECT_INT(runs(box, "skipped_timeout"), 3);
+}
+
+TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
+{
+    struct schedule s = every_five_minutes();
+    s.policy = *policy_builtin(S("maintenance"));
+    put(box, &s);
+    to_next_slot(box);
+    tick(box);
+    OK(schedule_pause(tx, S("ingest"), err));
+    struct lease lease = run_slowly(box);
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, MINUTES(1) + SECONDS(1));  // twice the expected runtime since the first start
+    must_sweep(box);
+    EXPECT_INT(tick(box).stale, 0);
+    work(box);
+    EXPECT_INT(runs(box, "success"), 1);
+}
