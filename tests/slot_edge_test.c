@@ -99,3 +99,20 @@ TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
     work(box);
     EXPECT_INT(runs(box, "success"), 1);
 }
+
+// ----- damaged
+
+TEST_EACH_DB(SLOT_4_a_damaged_job_keeps_no_other_slot_from_running)
+{
+    struct schedule s = every_five_minutes();
+    struct schedule other = every_five_minutes();
+    other.name = S("other");
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    box_sql(box, "DELETE FROM ready");  // its job is nowhere now
+    box->damaged = true;
+    put(box, &other);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+}

@@ -5,7 +5,7 @@
 
 #define CLOCK_OFF_US SECONDS(60)
 #define RENEW_AT_US (LEADER_US / 2)  // renewed when no more than this is left of it
-#define AGAIN_US SECONDS(5)          // a schedule that could not be moved on is looked at again
+#define AGAIN_US SECONDS(5)          // what could not be moved on is looked at again
 
 // ----- the lead
 
@@ -173,6 +173,14 @@ static bool end_stale(struct tx *tx, struct stale *row, struct pawl_error *err)
     }
 }
 
+// One job whose records are damaged must not keep all schedules from their slots: it is left to the
+// operator. It is noticed before anything is written.
+static bool end_or_leave(struct tx *tx, struct stale *row, struct pawl_error *err)
+{
+    return end_stale(tx, row, err)
+        || (err->code == PAWL_DAMAGED && postpone(tx, row, tx->now + AGAIN_US, err));
+}
+
 static bool stale_rows(struct tx *tx, const struct schedule_view *v, size_t limit,
                        struct keys *keys, struct pawl_error *err)
 {
@@ -195,7 +203,7 @@ bool slots_end_stale(struct tx *tx, const struct schedule_view *v, size_t limit,
     tx->caller = &caller_pawl;
     for (size_t i = 0; done && i < keys.count && i < limit; i++) {
         struct stale row = { .run = keys.at[i] };
-        done = end_stale(tx, &row, err);
+        done = end_or_leave(tx, &row, err);
         *ended += !row.postponed;
     }
     tx->caller = caller;
