@@ -1,4 +1,5 @@
 // Slots at the edges: claimed ahead of their time, one behind another, refused, and damaged.
+#include "base/time_text.h"
 #include "slots.h"
 
 // ----- claimed ahead of its time
@@ -98,6 +99,41 @@ TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
     EXPECT_INT(tick(box).stale, 0);
     work(box);
     EXPECT_INT(runs(box, "success"), 1);
+}
+
+// ----- refused
+
+// Somebody has used the key of the slot's job: the slot cannot be claimed.
+static void take_the_key(struct box *box)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct contract c = contract_with(box, "other", "scheduled");
+    c.idempotency_key = str_format(&arena, "schedule:ingest:%.*s",
+                                   STR(time_text(&arena, slot_before_now(box))));
+    must_add(box, &c);
+}
+
+TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_terms_change_keeps_a_reason)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    take_the_key(box);
+    EXPECT_INT(tick(box).refused, 1);
+    s.every_us = MINUTES(10);
+    put(box, &s);
+    EXPECT_INT(runs(box, "%"), 0);
+    EXPECT_INT(skips(box, "misfire"), 1);
+}
+
+TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_schedule_is_removed_keeps_a_reason)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    take_the_key(box);
+    OK(schedule_remove(tx, S("ingest"), SCHEDULE_FROM_API, err));
+    EXPECT_INT(skips(box, "misfire"), 1);
 }
 
 // ----- damaged

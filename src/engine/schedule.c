@@ -236,18 +236,28 @@ static bool has_org(struct tx *tx, struct pawl_error *err)
         || fail(err, PAWL_USAGE, "a schedule belongs to an org: this caller has none");
 }
 
-// Slots that are due by the old terms are dealt with before these change. If that is refused, as
-// when a queue is full, the change counts more: they are dealt with by the new terms.
-static bool settle_before(struct tx *tx, const struct schedule_view *v, struct pawl_error *err)
+static bool settle(struct tx *tx, const struct schedule_view *v, struct settled *settled,
+                   bool *done, struct pawl_error *err)
 {
-    struct settled settled = {0};
     struct pawl_error why = {0};
     if (!tx_mark(tx, err))
         return false;
-    if (slots_settle(tx, v, &settled, &why))
+    *done = slots_settle(tx, v, settled, &why);
+    if (*done)
         return tx_keep(tx, err);
     return tx_take_back(tx, err)
         && (pawl_code(why.code)->refusal || fail(err, why.code, "%s", why.message));
+}
+
+// Slots that are due by the old terms are dealt with before these change. If one is refused, as
+// when a queue is full, the change counts more: they keep a reason, and will not run.
+static bool settle_before(struct tx *tx, const struct schedule_view *v, struct pawl_error *err)
+{
+    struct settled settled = {0};
+    struct settled skipped = { .none_runs = true };
+    bool done = false;
+    return settle(tx, v, &settled, &done, err)
+        && (done || settle(tx, v, &skipped, &done, err));
 }
 
 static bool of_this_source(const struct schedule_view *v, enum schedule_source source,

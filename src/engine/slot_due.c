@@ -93,8 +93,11 @@ static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const stru
     struct due due = { &v->schedule, v->paused_at || v->org_disabled, v->instances, tx->now };
     struct submission submission = { .view = v, .worker_instance = settled->worker_instance };
     due_judge(&due, slots->at, slots->count, verdicts);
-    for (size_t i = 0; i < slots->count; i++)
+    for (size_t i = 0; i < slots->count; i++) {
+        if (settled->none_runs && verdicts[i] == SLOT_RUNS)
+            verdicts[i] = SKIP_MISFIRE;
         submission.count += verdicts[i] == SLOT_RUNS;
+    }
     for (size_t i = 0; i < slots->count; i++) {
         pawl_time slot = slots->at[i];
         if (verdicts[i] == SLOT_RUNS) {
