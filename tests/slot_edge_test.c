@@ -1,4 +1,6 @@
 // Slots at the edges: claimed ahead of their time, one behind another, refused, and damaged.
+#include <stdio.h>
+
 #include "base/time_text.h"
 #include "slots.h"
 
@@ -99,6 +101,28 @@ TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
     EXPECT_INT(tick(box).stale, 0);
     work(box);
     EXPECT_INT(runs(box, "success"), 1);
+}
+
+TEST_EACH_DB(SLOT_4_a_schedule_is_rid_of_its_stale_row_before_its_next_slot_is_judged)
+{
+    char name[16];
+    struct schedule s = every_five_minutes();
+    s.expected_us = SECONDS(150);  // stale when the next one is due
+    for (int i = 0; i < 60; i++) { // more than one tick deals with
+        snprintf(name, sizeof name, "s%02d", i);
+        s.name = str_of(name);
+        put(box, &s);
+    }
+    size_t claimed = 0;
+    to_next_slot(box);
+    for (int i = 0; i < 2; i++)
+        claimed += tick(box).claimed;
+    box_sql(box, "UPDATE job_runs SET stale_at = stale_at - id");  // found from the last to the first
+    to_next_slot(box);
+    for (int i = 0; i < 2; i++)
+        claimed += tick(box).claimed;
+    EXPECT_INT(claimed, 120);
+    EXPECT_INT(skips(box, "max_instances"), 0);
 }
 
 // ----- refused

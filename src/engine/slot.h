@@ -101,7 +101,7 @@ CHECKED bool slot_claim(struct tx *tx, const struct submission *submission, pawl
 struct settled {
     struct str worker_instance;
     bool none_runs;  // those that would are misfires: it was tried and refused
-    size_t claimed;
+    size_t claimed, stale;
     size_t skips[SKIP_REASONS];
 };
 CHECKED bool slots_settle(struct tx *tx, const struct schedule_view *view,

@@ -125,13 +125,25 @@ static bool move_on(struct tx *tx, const struct schedule_view *v, const struct t
     return sql_run(tx, Q_SCHEDULE_CONSIDERED, err, INT(v->id), INT(to), INT_OR_NONE(next));
 }
 
-bool slots_settle(struct tx *tx, const struct schedule_view *v, struct settled *settled,
+// Stale rows of others may come first in a tick: its own must not keep its slots from running.
+static bool end_stale_first(struct tx *tx, struct schedule_view *v, struct settled *settled,
+                            struct pawl_error *err)
+{
+    if (v->instances < v->schedule.max_instances)
+        return true;
+    return slots_end_stale(tx, v, INSTANCES_MAX + BACKFILL_MAX, &settled->stale, err)
+        && (settled->stale == 0 || schedule_load_row(tx, v->id, v, err));
+}
+
+bool slots_settle(struct tx *tx, const struct schedule_view *found, struct settled *settled,
                   struct pawl_error *err)
 {
     struct timetable timetable;
     struct slots slots;
+    struct schedule_view view = *found, *v = &view;
     const struct caller *caller = tx->caller;
-    if (!schedule_timetable(tx->arena, &v->schedule, &timetable, err))
+    if (!end_stale_first(tx, v, settled, err)
+        || !schedule_timetable(tx->arena, &v->schedule, &timetable, err))
         return false;
     gather(&timetable, v->considered_to, tx->now, &slots);
     tx->caller = &caller_pawl;  // the clock asks, whoever lets it

@@ -223,6 +223,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
         return false;
     if (schedule_load_row(tx, id, &v, &why) && slots_settle(tx, &v, &settled, &why)) {
         s->claimed += settled.claimed;
+        s->stale += settled.stale;
         for (size_t i = 0; i < SKIP_REASONS; i++)
             s->skips[i] += settled.skips[i];
         return tx_keep(tx, err);
