@@ -40,12 +40,12 @@ bool schedule_timetable(struct arena *arena, const struct schedule *s, struct ti
             && zone_load(arena, s->timezone.n ? s->timezone : S("UTC"), &timetable->zone, err));
 }
 
-bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *c,
-                   struct pawl_error *err)
+bool schedule_next(const struct schedule *schedule, struct coming *c, struct pawl_error *err)
 {
+    SCOPED(arena) struct arena scratch = {0};  // thousands may be put in one transaction
     struct timetable timetable;
     pawl_time after = c->after;
-    if (!schedule_timetable(tx->arena, schedule, &timetable, err))
+    if (!schedule_timetable(&scratch, schedule, &timetable, err))
         return false;
     for (c->count = 0; c->count < c->room && timetable_next(&timetable, after, &after);)
         c->slots[c->count++] = after;
@@ -189,6 +189,7 @@ static struct schedule filled(const struct schedule *given)
 static bool check(struct tx *tx, const struct schedule *given, const struct schedule *s,
                   struct pawl_error *err)
 {
+    SCOPED(arena) struct arena scratch = {0};
     struct problems problems = { .arena = tx->arena };
     struct timetable timetable;
     struct pawl_error why = {0};
@@ -198,7 +199,7 @@ static bool check(struct tx *tx, const struct schedule *given, const struct sche
     const char *project = caller_project(tx->caller, &sample.project_id);
     if (project)
         problem_add(&problems, "project_id", "%s", project);
-    if (problems.count == 0 && !schedule_timetable(tx->arena, s, &timetable, &why))
+    if (problems.count == 0 && !schedule_timetable(&scratch, s, &timetable, &why))
         problem_add(&problems, "timezone", "%s", why.message);
     return problems_none(&problems, err);
 }
@@ -209,7 +210,7 @@ static bool write(struct tx *tx, const struct schedule *s, struct schedule_view 
     int64_t policy = 0;
     pawl_time next = 0;
     struct coming coming = { .after = tx->now, .room = 1, .slots = &next };
-    if (!schedule_next(tx, s, &coming, err)
+    if (!schedule_next(s, &coming, err)
         || !policy_intern(tx, &s->policy, &policy, err))
         return false;
     const struct value terms[] = {

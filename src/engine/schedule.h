@@ -118,7 +118,7 @@ struct coming {
     pawl_time *slots;
     size_t count;
 };
-CHECKED bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *coming,
+CHECKED bool schedule_next(const struct schedule *schedule, struct coming *coming,
                            struct pawl_error *err);
 
 // When a schedule is due, with its zone read from the system's data.
