@@ -117,7 +117,7 @@ TEST_EACH_DB(SLOT_4_a_schedule_is_rid_of_its_stale_row_before_its_next_slot_is_j
     to_next_slot(box);
     for (int i = 0; i < 2; i++)
         claimed += tick(box).claimed;
-    box_sql(box, "UPDATE job_runs SET stale_at = stale_at - id");  // found from the last to the first
+    box_sql(box, "UPDATE job_runs SET stale_at = stale_at - id");  // found from last to first
     to_next_slot(box);
     for (int i = 0; i < 2; i++)
         claimed += tick(box).claimed;
