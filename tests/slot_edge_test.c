@@ -125,6 +125,16 @@ TEST_EACH_DB(SLOT_4_a_schedule_is_rid_of_its_stale_row_before_its_next_slot_is_j
     EXPECT_INT(skips(box, "max_instances"), 0);
 }
 
+TEST_EACH_DB(SLOT_7_slots_of_an_org_that_is_disabled_are_skipped_as_if_paused)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    box_sql(box, "UPDATE orgs SET disabled_at = 1");
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 0);
+    EXPECT_INT(skips(box, "paused"), 1);
+}
+
 // ----- refused
 
 // Somebody has used the key of the slot's job: the slot cannot be claimed.

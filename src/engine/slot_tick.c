@@ -136,8 +136,9 @@ static bool end_waiting(struct tx *tx, struct stale *row, struct job *job, struc
     bool found = false;
     if (!last_execution(tx, job, &e, &found, err))
         return false;
-    pawl_time from = job->phase == PHASE_BLOCKED ? tx->now : found ? e.finished_at
-                                                                   : 0;
+    pawl_time from = found ? e.finished_at : 0;
+    if (job->phase == PHASE_BLOCKED)
+        from = tx->now;
     if (from + job->contract.policy.timeout_us > tx->now)
         return postpone(tx, row, from + job->contract.policy.timeout_us, err);
     return close_row(tx, row, err)
