@@ -944,7 +944,11 @@ SELECT s.id, s.org, o.org_id, o.disabled_at, s.name, s.source, s.job_type, s.pay
        (SELECT count(*) FROM job_runs r
          WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL),
        (SELECT count(DISTINCT r.submission) FROM job_runs r
-         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL)
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL
+           AND r.scheduled_for <= $2),
+       (SELECT count(*) FROM job_runs r
+         WHERE r.org = s.org AND r.job_name = s.name AND r.finished_at IS NULL
+           AND r.scheduled_for > $2)
   FROM schedules s
   JOIN orgs o ON o.id = s.org
  WHERE s.id = $1;
@@ -1030,9 +1034,12 @@ SELECT r.id, r.job_name, r.scheduled_for, r.started_at, r.finished_at, r.status,
  WHERE r.org = $1 AND r.job_name = $2 AND r.id < $3
  ORDER BY r.id DESC LIMIT $4;
 
+-- One that was claimed by hand before its time is not skipped.
 -- name: skip_insert
 INSERT INTO slot_skips (org, job_name, scheduled_for, until, slots, reason, recorded_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+SELECT $1, $2, $3, $4, $5, $6, $7
+ WHERE NOT EXISTS (SELECT 1 FROM job_runs r
+                    WHERE r.org = $1 AND r.job_name = $2 AND r.scheduled_for = $3 AND $3 = $4);
 
 -- name: skips_of_name
 SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
