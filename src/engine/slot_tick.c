@@ -99,13 +99,16 @@ static bool close_row(struct tx *tx, int64_t run, struct pawl_error *err)
                    TEXT(S("it took longer than twice its expected_max_runtime")));
 }
 
-static bool postpone(struct tx *tx, int64_t run, pawl_time to, struct pawl_error *err)
+static bool postpone(struct tx *tx, int64_t run, pawl_time to, bool *ended,
+                     struct pawl_error *err)
 {
+    *ended = false;
     return sql_run(tx, Q_RUN_POSTPONE, err, INT(run), INT(to));
 }
 
 // A run past its time is TIMED_OUT, which closes its row; one that has committed is finished.
-static bool end_running(struct tx *tx, int64_t run, const struct job *job, struct pawl_error *err)
+static bool end_running(struct tx *tx, int64_t run, const struct job *job, bool *ended,
+                        struct pawl_error *err)
 {
     static const struct work_error late = {
         .class = ERROR_TIMEOUT,
@@ -116,13 +119,34 @@ static bool end_running(struct tx *tx, int64_t run, const struct job *job, struc
     if (!live_execution(tx, job, &e, &found, err))
         return false;
     if (!found || e.status == EXECUTION_COMMITTED)
-        return postpone(tx, run, tx->now + job->contract.policy.timeout_us, err);
+        return postpone(tx, run, tx->now + job->contract.policy.timeout_us, ended, err);
     return execution_end(tx, &e, END_TIMEOUT, &late, err);
 }
 
+// One that never began has waited too long, counted from its turn: what was claimed together runs
+// one after another, and the last of many waits for all of them.
+static bool end_waiting(struct tx *tx, int64_t run, struct job *job, bool *ended,
+                        struct pawl_error *err)
+{
+    pawl_time turn = 0;
+    {
+        SCOPED(rows) struct rows rows = {0};
+        if (!sql_ask(tx, &rows, Q_RUN_TURN, err, INT(run), INT(tx->now))
+            || !rows_number(&rows, &turn, err))
+            return false;
+    }
+    if (turn + job->contract.policy.timeout_us > tx->now)
+        return postpone(tx, run, turn + job->contract.policy.timeout_us, ended, err);
+    return sql_run(tx, Q_RUN_CLOSE_ROW, err, INT(run),
+                   TEXT(str_of(run_status_name(RUN_SKIPPED_TIMEOUT))), INT(tx->now),
+                   TEXT(S("it did not begin within twice its expected_max_runtime")))
+        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED,
+                           S("its slot went stale before it began"), err);
+}
+
 // Whoever closes a row ends its job in the same transaction. A job that waits for another try has
-// the time of that try; one that never began has waited too long.
-static bool end_stale(struct tx *tx, int64_t run, struct pawl_error *err)
+// the time of that try.
+static bool end_stale(struct tx *tx, int64_t run, bool *ended, struct pawl_error *err)
 {
     int64_t key = 0;
     struct job job;
@@ -137,14 +161,12 @@ static bool end_stale(struct tx *tx, int64_t run, struct pawl_error *err)
         return false;
     switch (job.state) {
     case JOB_RUNNING:
-        return end_running(tx, run, &job, err);
+        return end_running(tx, run, &job, ended, err);
     case JOB_RETRYING:
-        return postpone(tx, run, job.run_at + job.contract.policy.timeout_us, err);
+        return postpone(tx, run, job.run_at + job.contract.policy.timeout_us, ended, err);
     case JOB_CREATED:
     case JOB_QUEUED:
-        return close_row(tx, run, err)
-            && job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
-                               S("its slot went stale before it began"), err);
+        return end_waiting(tx, run, &job, ended, err);
     default:
         return close_row(tx, run, err);
     }
@@ -171,8 +193,9 @@ bool slots_end_stale(struct tx *tx, const struct schedule_view *v, size_t limit,
     bool done = true;
     tx->caller = &caller_pawl;
     for (size_t i = 0; done && i < keys.count && i < limit; i++) {
-        done = end_stale(tx, keys.at[i], err);
-        ++*ended;
+        bool one = true;
+        done = end_stale(tx, keys.at[i], &one, err);
+        *ended += one;
     }
     tx->caller = caller;
     return done;
