@@ -5,6 +5,7 @@
 
 #define CLOCK_OFF_US SECONDS(60)
 #define RENEW_AT_US (LEADER_US / 2)  // renewed when no more than this is left of it
+#define TOO_LONG S("it took longer than twice its expected_max_runtime")
 #define AGAIN_US SECONDS(5)          // what could not be moved on is looked at again
 
 // ----- the lead
@@ -98,11 +99,11 @@ struct stale {
     bool postponed;
 };
 
-static bool close_row(struct tx *tx, const struct stale *row, struct pawl_error *err)
+static bool close_row(struct tx *tx, const struct stale *row, struct str why,
+                      struct pawl_error *err)
 {
     return sql_run(tx, Q_RUN_CLOSE_ROW, err, INT(row->run),
-                   TEXT(str_of(run_status_name(RUN_SKIPPED_TIMEOUT))), INT(tx->now),
-                   TEXT(S("it took longer than twice its expected_max_runtime")));
+                   TEXT(str_of(run_status_name(RUN_SKIPPED_TIMEOUT))), INT(tx->now), TEXT(why));
 }
 
 static bool postpone(struct tx *tx, struct stale *row, pawl_time to, struct pawl_error *err)
@@ -128,20 +129,32 @@ static bool end_running(struct tx *tx, struct stale *row, const struct job *job,
     return execution_end(tx, &e, END_TIMEOUT, &late, err);
 }
 
-// A second try has waited since the end of the first. One that waits for another of its schedule
-// cannot begin: that one runs, or is stale itself and comes first.
+// When the turn of a slot came that was claimed with others: they run one after another.
+static bool turn_of(struct tx *tx, const struct stale *row, pawl_time *turn,
+                    struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_RUN_TURN, err, INT(row->run), INT(tx->now))
+        && rows_number(&rows, turn, err);
+}
+
+// One that did not begin has waited since its turn came; a second try, since the end of the first.
+// One that waits for another of its schedule cannot begin: that one runs, or is stale itself and
+// comes first.
 static bool end_waiting(struct tx *tx, struct stale *row, struct job *job, struct pawl_error *err)
 {
     struct execution e;
     bool found = false;
-    if (!last_execution(tx, job, &e, &found, err))
+    pawl_time from = 0;
+    if (!last_execution(tx, job, &e, &found, err) || !turn_of(tx, row, &from, err))
         return false;
-    pawl_time from = found ? e.finished_at : 0;
+    if (found && e.finished_at > from)
+        from = e.finished_at;
     if (job->phase == PHASE_BLOCKED)
         from = tx->now;
     if (from + job->contract.policy.timeout_us > tx->now)
         return postpone(tx, row, from + job->contract.policy.timeout_us, err);
-    return close_row(tx, row, err)
+    return close_row(tx, row, S("it did not begin within twice its expected_max_runtime"), err)
         && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED,
                            S("its slot went stale before it began"), err);
 }
@@ -159,7 +172,7 @@ static bool end_stale(struct tx *tx, struct stale *row, struct pawl_error *err)
             return false;
     }
     if (key == 0)
-        return close_row(tx, row, err);
+        return close_row(tx, row, TOO_LONG, err);
     if (!job_load_row(tx, key, &job, err))
         return false;
     switch (job.state) {
@@ -171,7 +184,7 @@ static bool end_stale(struct tx *tx, struct stale *row, struct pawl_error *err)
     case JOB_QUEUED:
         return end_waiting(tx, row, &job, err);
     default:
-        return close_row(tx, row, err);
+        return close_row(tx, row, TOO_LONG, err);
     }
 }
 
