@@ -105,7 +105,7 @@ TEST(SLOT_7_what_is_wrong_is_named_at_its_value)
         { "cron: 0 2 * * *, timezone: Mars/Base", "schedules.s.timezone: " },
         { "cron: 0 2 * * *, timezone: ../etc/passwd", "schedules.s.timezone: " },
         { "every: 1h, timezone: Europe/Berlin", "schedules.s.timezone: is for cron" },
-        { "every: 1h, cron: 0 2 * * *", "schedules.s.cron: say either cron or every" },
+        { "every: 1h, cron: 0 2 * * *", "schedules.s.cron: say either cron or every, not both" },
         { "every: 500ms", "schedules.s.every: must be a duration" },
         { "every: 1h, policy: schedled", "schedules.s.policy: there is no such policy; did you "
                                          "mean scheduled?" },

@@ -474,7 +474,8 @@ CONFIG_TEST(CONFIG_only_plain_yaml_is_taken)
         { "limits: {wait: 5s}\nlimits: {}\n", "2:1: limits: is given twice: first in line 1" },
         { "auth:\n  rate: 1\n  rate: 2\n", "3:3: auth.rate: is given twice: first in line 2" },
         { "a: &x 1\n", "1:7: a: anchors and aliases are not taken" },
-        { "auth: &x {}\nlog: *x\n", "2:6: log: anchors and aliases are not taken" },
+        { "auth: &x {}\nlog: *x\n", "2:6: log: anchors and aliases are not taken: a text that "
+                                    "begins with * needs quotes" },
         { "instance: !!str x\n", "1:17: instance: tags are not taken" },
         { "auth: {<<: {rate: 1}}\n", "1:8: auth: merge keys are not taken" },
         { "? [a]\n: b\n", "1:3: a key must be a text" },

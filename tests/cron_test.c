@@ -198,6 +198,7 @@ TEST(SLOT_cron_refusals_name_the_field_and_what_may_be_there)
         { "*/ * * * *", "minute `*/`: a step may be 1 to 60" },
         { "* */25 * * *", "hour `*/25`: a step may be 1 to 24" },
         { "", "cron `` has 0 fields: it must have five" },
+        { "90", "cron `90` has 1 field: it must have five" },
         { "   ", "has 0 fields" },
         { "* * * *", "has 4 fields: it must have five (minute, hour, day of month, month, day of "
                      "week), or six with the second first" },

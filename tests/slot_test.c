@@ -113,6 +113,47 @@ TEST_EACH_DB(SLOT_4_a_row_that_waits_for_another_try_is_not_stale)
     EXPECT_INT(runs(box, "success"), 1);
 }
 
+// As long as a job may take, nearly, while the clock of the scheduler goes on.
+static void work_slowly(struct box *box)
+{
+    struct lease lease = must_start(box, "A");
+    struct execution e;
+    for (int i = 0; i < 7; i++) {
+        pass(box, SECONDS(29));
+        OK(execution_heartbeat(tx, &lease, NULL, &e, err));
+        EXPECT_INT(tick(box).stale, 0);
+    }
+    must_commit(box, &lease);
+}
+
+TEST_EACH_DB(SLOT_4_what_was_claimed_together_is_stale_each_from_its_turn_on)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    pawl_time now = slot_before_now(box);
+    struct backfill b = { .from = now - MINUTES(25), .to = now };
+    OK(slot_backfill(tx, S("ingest"), &b, err));
+    OK(schedule_pause(tx, S("ingest"), err));
+    EXPECT_INT(runs(box, "running"), 6);
+    for (int i = 0; i < 4; i++)
+        work_slowly(box);
+    EXPECT_INT(runs(box, "success"), 4);
+    EXPECT_INT(runs(box, "running"), 2);
+    pass(box, MINUTES(4) - SECONDS(1));  // nobody works any more
+    tick(box);
+    EXPECT_INT(runs(box, "running"), 2);
+    pass(box, SECONDS(1));
+    tick(box);
+    EXPECT_INT(runs(box, "skipped_timeout"), 1);
+    pass(box, MINUTES(4));
+    tick(box);
+    EXPECT_INT(runs(box, "skipped_timeout"), 2);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_runs WHERE error_message ="
+                               " 'it did not begin within twice its expected_max_runtime'"),
+               2);
+}
+
 TEST_EACH_DB(SLOT_5_failure_closes_the_row_with_its_message)
 {
     struct schedule s = every_five_minutes();

@@ -277,9 +277,9 @@ static bool read_fields(struct str text, struct cron *cron, struct pawl_error *e
     size_t count = split(text, reading.words);
     if (count != FIELDS && count != FIELDS - 1)
         return fail(err, PAWL_INVALID,
-                    "cron `%.*s` has %zu fields: it must have five (minute, hour, day of month, "
+                    "cron `%.*s` has %zu field%s: it must have five (minute, hour, day of month, "
                     "month, day of week), or six with the second first",
-                    STR(text), count);
+                    STR(text), count, count == 1 ? "" : "s");
     for (int i = 0; i < FIELDS; i++)
         read_field(&reading, i);
     if (reading.wrong_bytes)

@@ -89,7 +89,7 @@ static void check_time(const struct checking *c, const struct schedule *s)
     struct cron cron;
     struct pawl_error why = {0};
     if (!s->cron.n == !s->every_us)
-        add(c, "cron", "say either cron or every");
+        add(c, "cron", "say either cron or every%s", s->cron.n ? ", not both" : "");
     if (s->cron.n && !cron_parse(s->cron, &cron, &why))
         add(c, "cron", "%s", why.message);
     if (s->every_us && s->timezone.n && !str_eq(s->timezone, S("UTC")))

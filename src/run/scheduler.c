@@ -122,17 +122,24 @@ static void tell_lead(struct runner *r, const struct scheduling *round, bool led
         journal_write(journal, SCHEDULER_STANDS_BY, NULL, "there is nothing to schedule");
 }
 
+static const char *slots_were(size_t n)
+{
+    return n == 1 ? "slot was" : "slots were";
+}
+
 static void tell_slots(struct runner *r, const struct scheduling *round)
 {
     struct journal *journal = &r->pawl->journal;
     if (round->claimed)
-        journal_write(journal, SLOTS_CLAIMED, NULL, "%zu slots were claimed", round->claimed);
+        journal_write(journal, SLOTS_CLAIMED, NULL, "%zu %s claimed", round->claimed,
+                      slots_were(round->claimed));
     for (size_t i = 0; i < SKIP_REASONS; i++)
         if (round->skips[i])
-            journal_write(journal, SLOTS_SKIPPED, NULL, "%zu slots were skipped: %s",
-                          round->skips[i], skip_reason_name((enum skip_reason)i));
+            journal_write(journal, SLOTS_SKIPPED, NULL, "%zu %s skipped: %s", round->skips[i],
+                          slots_were(round->skips[i]), skip_reason_name((enum skip_reason)i));
     if (round->stale)
-        journal_write(journal, SLOTS_STALE, NULL, "%zu slots had taken too long", round->stale);
+        journal_write(journal, SLOTS_STALE, NULL, "%zu %s stale", round->stale,
+                      slots_were(round->stale));
     if (round->refused)
         journal_write(journal, SLOT_REFUSED, NULL, "%s: tried again in a moment",
                       round->why.message);

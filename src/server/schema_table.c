@@ -298,7 +298,7 @@ static const struct schema_field schedule_fields[] = {
     { "queue", SCHEMA_TEXT, 0, NULL, NULL, "where its jobs wait" },
     { "policy", SCHEMA_TEXT, 0, NULL, NULL, "how its jobs are retried" },
     { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was made" },
-    { "updated_at", SCHEMA_TIME, 0, NULL, NULL, "when its terms last changed" },
+    { "updated_at", SCHEMA_TIME, 0, NULL, NULL, "when its terms last changed, or its pause" },
     { "paused", SCHEMA_FLAG, 0, NULL, NULL, "its slots are skipped" },
     { "paused_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "since when" },
     { "paused_by", SCHEMA_TEXT, NULLABLE, NULL, NULL, "by whom" },

@@ -113,7 +113,10 @@ static void stop(struct parser *p, const struct yaml_path *path, const char *why
 
 static void refuse_specials(struct parser *p, const struct yaml_path *path)
 {
-    if (p->event->type == FYET_ALIAS || fy_event_get_anchor_token(p->event))
+    if (p->event->type == FYET_ALIAS)
+        yaml_fault(p->faults, here(p, path),
+                   "anchors and aliases are not taken: a text that begins with * needs quotes");
+    else if (fy_event_get_anchor_token(p->event))
         yaml_fault(p->faults, here(p, path), "anchors and aliases are not taken: say it in full");
     if (p->event->type != FYET_ALIAS && fy_event_get_tag_token(p->event))
         yaml_fault(p->faults, here(p, path), "tags are not taken: say only the value");
