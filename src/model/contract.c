@@ -341,26 +341,6 @@ static bool read_later(struct reader *r, const struct field *field, const json_t
     return empty || wrong(r, field->name, "is not supported yet by this version");
 }
 
-static bool deeper_than(const json_t *value, int levels)
-{
-    size_t i;
-    const char *key;
-    json_t *child;
-    if (!json_is_object(value) && !json_is_array(value))
-        return false;
-    if (levels == 0)
-        return true;
-    json_array_foreach (value, i, child) {
-        if (deeper_than(child, levels - 1))
-            return true;
-    }
-    json_object_foreach (json_iterable(value), key, child) {
-        if (deeper_than(child, levels - 1))
-            return true;
-    }
-    return false;
-}
-
 static bool read_payload(struct reader *r, const struct field *field, const json_t *value)
 {
     if (!json_is_object(value))
@@ -383,7 +363,7 @@ static bool check_payload_value(struct reader *r, const struct field *field, con
     if (r->contract->payload.n > bytes_max)
         return wrong(r, field->name, "has %zu bytes: at most %zu are allowed",
                      r->contract->payload.n, bytes_max);
-    if (deeper_than(value, levels))
+    if (json_deeper_than(value, levels))
         return wrong(r, field->name, "is nested too deeply: at most %d levels are allowed",
                      levels);
     if (r->contract->secrets_allowed)

@@ -62,3 +62,23 @@ json_t *json_iterable(const json_t *object)
 {
     return (json_t *)(uintptr_t)object;
 }
+
+bool json_deeper_than(const json_t *value, int levels)
+{
+    size_t i;
+    const char *key;
+    json_t *child;
+    if (!json_is_object(value) && !json_is_array(value))
+        return false;
+    if (levels == 0)
+        return true;
+    json_array_foreach (value, i, child) {
+        if (json_deeper_than(child, levels - 1))
+            return true;
+    }
+    json_object_foreach (json_iterable(value), key, child) {
+        if (json_deeper_than(child, levels - 1))
+            return true;
+    }
+    return false;
+}

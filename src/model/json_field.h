@@ -26,3 +26,6 @@ bool json_key_like(const char *a, const char *b);
 
 // For json_object_foreach, which asks for a mutable object and does not change it.
 json_t *json_iterable(const json_t *object);
+
+// Whether objects and lists are nested in more levels than these; the value itself is one.
+bool json_deeper_than(const json_t *value, int levels);
