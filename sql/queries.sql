@@ -1016,7 +1016,7 @@ SELECT id FROM job_runs
 SELECT coalesce(min(stale_at), 0) FROM job_runs WHERE finished_at IS NULL;
 
 -- When the turn of a slot came: now, while one that was claimed with it and before it is open; else
--- when the last of those ended. 0: it is the first.
+-- when the last of those that began ended. 0: none of them did, or it is the first.
 -- name: run_turn
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_runs b
                           WHERE b.org = r.org AND b.job_name = r.job_name
@@ -1027,7 +1027,9 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM job_runs b
                             WHERE b.org = r.org AND b.job_name = r.job_name
                               AND b.scheduled_for >= r.submission
                               AND b.scheduled_for < r.scheduled_for
-                              AND b.submission = r.submission), 0) END
+                              AND b.submission = r.submission
+                              AND EXISTS (SELECT 1 FROM executions e WHERE e.job = b.job)),
+                          0) END
   FROM job_runs r WHERE r.id = $1;
 
 -- name: run_job_of

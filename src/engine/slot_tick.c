@@ -239,6 +239,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
     if (schedule_load_row(tx, id, &v, &why) && slots_settle(tx, &v, &settled, &why)) {
         s->claimed += settled.claimed;
         s->stale += settled.stale;
+        s->rows += settled.rows;
         for (size_t i = 0; i < SKIP_REASONS; i++)
             s->skips[i] += settled.skips[i];
         return tx_keep(tx, err);
@@ -264,10 +265,10 @@ static bool settle_due(struct tx *tx, struct scheduling *s, struct pawl_error *e
     struct keys keys = {0};
     if (!due_ids(tx, s->limit, &keys, err))
         return false;
-    for (size_t i = 0; i < keys.count; i++)
+    for (size_t i = 0; i < keys.count && s->rows < s->limit; i++)
         if (!settle_one(tx, keys.at[i], s, err))
             return false;
-    s->more = s->more || keys.count == s->limit;
+    s->more = s->more || keys.count == s->limit || s->rows >= s->limit;
     return true;
 }
 
