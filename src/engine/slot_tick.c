@@ -143,8 +143,7 @@ static bool end_stale(struct tx *tx, int64_t run, struct pawl_error *err)
     case JOB_CREATED:
     case JOB_QUEUED:
         return close_row(tx, run, err)
-            && job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
-                               S("its slot went stale before it began"), err);
+            && job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED, ENDED_STALE, err);
     default:
         return close_row(tx, run, err);
     }
