@@ -277,7 +277,8 @@ TEST_EACH_DB(EXPLAIN_OPS_18_jobs_of_other_projects_are_neither_named_nor_counted
     box->caller.project_count = 1;
     struct explanation e = explained(box, mine.id);
     EXPECT_CAUSE(e, CAUSE_BLOCKED_UNSEEN, "another project");
-    EXPECT(e.related.high == 0 && !strstr(str_cstr(test_arena(), e.why.sentence), text_of(other.id)));
+    EXPECT_INT(e.related.high, 0);
+    EXPECT(!strstr(str_cstr(test_arena(), e.why.sentence), text_of(other.id)));
     e = explained(box, ready.id);
     EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "behind 1 job of your own");
     struct explanation unseen;

@@ -72,7 +72,7 @@ static const struct command commands[] = {
       .details =
           "Names the one cause that keeps the job where it is, or ended it as it did: held, not\n"
           "due, backing off, behind its serial key, in a paused queue, behind other jobs, without\n"
-          "a worker, with a worker that fell silent, out of attempts, and so on; since when, until\n"
+          "a worker, with one that fell silent, out of attempts, and so on; since when, until\n"
           "when, and what to do. What else is true of it follows as `also`.\n",
       .example = "pawl explain 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_explain,
