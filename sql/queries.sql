@@ -1037,6 +1037,17 @@ SELECT count(*) FROM executions
    --postgres: AND ($5::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($5, j.project_id) > 0))
 ;
 
+-- How many of the newest $6 executions are of this type and queue and began after $3.
+-- name: executions_of_lane_newest
+-- scans: so many rows from the end
+SELECT count(*) FROM (SELECT n.queue, n.type, n.org, n.job, n.leased_at FROM executions n
+                       ORDER BY n.id DESC LIMIT $6) e
+ WHERE e.queue = $1 AND e.type = $2 AND e.leased_at > $3 AND (e.org = $4 OR $4 = 0)
+   AND ($5 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job --sqlite
+                                 AND instr($5, j.project_id) > 0)) --sqlite
+   --postgres: AND ($5::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($5, j.project_id) > 0))
+;
+
 -- Who waits longer for a serial key.
 -- name: parked_serial_before
 SELECT j.project_id FROM parked p

@@ -153,6 +153,21 @@ TEST_EACH_DB(EXPLAIN_a_job_whose_queue_was_purged)
     EXPECT_CAUSE(explained(box, held.id), CAUSE_CANCELLED_WAITING, "purged by an operator");
 }
 
+static void end_waiting(struct box *box, struct id id, enum failure_type why, struct str message)
+{
+    struct job job = must_load(box, id);
+    OK(job_end_waiting(tx, &job, why, message, err));
+}
+
+TEST_EACH_DB(EXPLAIN_other_ends_of_jobs_that_waited)
+{
+    struct job first = must_enqueue(box, "report"), second = must_enqueue(box, "report");
+    end_waiting(box, first.id, FAILURE_DEPENDENCY_FAILED, S("job 7 failed"));
+    end_waiting(box, second.id, FAILURE_RESOURCE_EXHAUSTED, S("no room"));
+    EXPECT_CAUSE(explained(box, first.id), CAUSE_DEPENDENCY_FAILED, "job 7 failed");
+    EXPECT_CAUSE(explained(box, second.id), CAUSE_RESOURCE_EXHAUSTED, "no room");
+}
+
 // ----- dead letters, what became of it, where it comes from
 
 TEST_EACH_DB(EXPLAIN_what_became_of_a_dead_letter_and_where_its_successor_comes_from)

@@ -174,6 +174,21 @@ TEST_EACH_DB(EXPLAIN_a_ready_job_whose_type_nobody_takes)
     EXPECT(strstr(str_cstr(test_arena(), e.why.advice), "job_types: report: run:"));
 }
 
+// A worker that is done with one and has not come back yet is a worker.
+TEST_EACH_DB(EXPLAIN_a_lane_that_is_served_though_nobody_holds_one_of_it_now)
+{
+    queue_add_many(box, (struct wish){0}, 2);
+    struct job job = must_enqueue(box, "report");
+    pass(box, SECONDS(6));
+    struct lease lease = must_start(box, "A");
+    must_commit(box, &lease);
+    alive(box);
+    EXPECT_CAUSE(explained(box, job.id), CAUSE_BEHIND_OLDER, "behind 1 job");
+    pass(box, MINUTES(2));
+    alive(box);
+    EXPECT_CAUSE(explained(box, job.id), CAUSE_NO_WORKER, "in the last minute");
+}
+
 TEST_EACH_DB(EXPLAIN_the_first_of_its_type)
 {
     must_enqueue(box, "report");
@@ -235,6 +250,19 @@ TEST_EACH_DB(EXPLAIN_that_the_critical_queue_goes_first)
     queue_add(box, (struct wish){ .queue = S("q:critical") });
     e = explained(box, job.id);
     EXPECT_ALSO(e, CAUSE_CRITICAL_FIRST, "q:critical");
+}
+
+TEST_EACH_DB(EXPLAIN_that_queues_take_turns_by_weight)
+{
+    struct job job = must_enqueue(box, "report");
+    alive(box);
+    queue_add(box, (struct wish){ .queue = S("q:exports") });
+    struct explanation e = explained(box, job.id);
+    struct queue_term term = queue_term_of(NULL, S("q:default"));
+    EXPECT_ALSO(e, CAUSE_TURNS, "ready in 1 other queue, too");
+    EXPECT_ALSO(e, CAUSE_TURNS,
+                str_format(test_arena(), "of q:default is %d.", (int)term.weight).s);
+    EXPECT(!says_also(&e, CAUSE_CRITICAL_FIRST));
 }
 
 TEST_EACH_DB(EXPLAIN_that_the_queue_is_full)
@@ -381,4 +409,20 @@ TEST_EACH_DB(EXPLAIN_a_commit_phase_whose_worker_is_gone)
     struct job job = committed(box, &lease);
     pass(box, HOURS(1));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_FINISH_LEASE_OVER, "worker A");
+}
+
+// ----- the table
+
+TEST(EXPLAIN_every_cause_has_a_word_of_its_own_and_a_text_without_holes)
+{
+    struct cause_facts facts;
+    for (size_t i = 0; i < CAUSE_FACTS; i++)
+        facts.at[i] = S("{fact}");  // what is filled in is not looked at for holes
+    for (unsigned i = 0; i < CAUSES; i++) {
+        struct str sentence = cause_sentence(test_arena(), (enum cause)i, &facts);
+        EXPECT(sentence.n > 10 && str_ends(sentence, S(".")));
+        cause_advice(test_arena(), (enum cause)i, &facts);
+        for (unsigned k = 0; k < i; k++)
+            EXPECT(strcmp(cause_name((enum cause)i), cause_name((enum cause)k)) != 0);
+    }
 }

@@ -8,8 +8,11 @@
 #include "model/weight.h"
 #include "store/names.h"
 
-// So long nobody took it, and nobody works on its type: then it is not by chance.
+// So long it waits, so long nobody took one of its type, as far as the newest executions tell, and
+// nobody works on one: then it is not by chance.
 #define WORKER_PATIENCE_US SECONDS(5)
+#define TAKEN_LATELY_US MINUTES(1)
+enum { NEWEST_LOOKED_AT = 1000 };
 
 // ----- its time has not come, or has
 
@@ -154,14 +157,29 @@ static bool count_busy(struct explaining *x, const struct waiting *w, int64_t *b
     return true;
 }
 
+static bool taken_lately(struct explaining *x, const struct waiting *w, bool *taken,
+                         struct pawl_error *err)
+{
+    int64_t found = 0;
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(x->tx, &rows, Q_EXECUTIONS_OF_LANE_NEWEST, err, INT(w->queue), INT(w->type),
+                 INT(x->tx->now - TAKEN_LATELY_US), INT(x->org), caller_projects(x->tx),
+                 INT(NEWEST_LOOKED_AT))
+        || !rows_number(&rows, &found, err))
+        return false;
+    *taken = found != 0;
+    return true;
+}
+
 static bool explain_lane(struct explaining *x, const struct waiting *w, pawl_time since,
                          struct pawl_error *err)
 {
-    bool higher = false;
+    bool higher = false, taken = false;
     int64_t busy = 0;
-    if (!count_ahead(x, w, &higher, err) || !count_busy(x, w, &busy, err))
+    if (!count_ahead(x, w, &higher, err) || !count_busy(x, w, &busy, err)
+        || !taken_lately(x, w, &taken, err))
         return false;
-    if (busy == 0 && x->tx->now - since >= WORKER_PATIENCE_US)
+    if (busy == 0 && !taken && x->tx->now - since >= WORKER_PATIENCE_US)
         explain_say(x, CAUSE_NO_WORKER);
     else if (x->out->ahead == 0)
         explain_say(x, CAUSE_NEXT);
@@ -228,21 +246,43 @@ static bool also_max_wait(struct explaining *x, struct pawl_error *err)
     return true;
 }
 
-// Numbers of an org are of all its projects: who is limited to some is not told.
-static bool also_critical(struct explaining *x, struct pawl_error *err)
+// Whether the job is in the order of its queue, and nothing but work keeps it.
+static bool in_order(const struct explaining *x)
+{
+    enum cause cause = x->out->why.cause;
+    return cause == CAUSE_NEXT || cause == CAUSE_BEHIND_OLDER || cause == CAUSE_BEHIND_PRIORITY;
+}
+
+static void say_turns(struct explaining *x, int64_t others)
+{
+    struct queue_term term = queue_term_of(x->tx->queue_terms, x->job->queue);
+    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld other queue%s", (long long)others,
+                                         others == 1 ? "" : "s");
+    x->facts.at[FACT_WORD] = str_format(x->tx->arena, "%lld", (long long)term.weight);
+    explain_also(x, CAUSE_TURNS);
+}
+
+// Queues take turns. Numbers of an org are of all its projects: who is limited to some is not told.
+static bool also_turns(struct explaining *x, struct pawl_error *err)
 {
     struct queue_count *counts = NULL;
     size_t count = 0;
-    int64_t critical = 0;
+    int64_t critical = 0, others = 0;
     bool limited = x->tx->caller && x->tx->caller->project_count > 0;
-    if (limited || x->job->phase != PHASE_READY || str_eq(x->job->queue, CRITICAL_QUEUE))
+    if (limited || !in_order(x) || str_eq(x->job->queue, CRITICAL_QUEUE))
         return true;
     if (!name_find(x->tx, NAME_QUEUE, CRITICAL_QUEUE, &critical, err)
         || !counts_of_org(x->tx, x->org, &counts, &count, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (counts[i].queue == critical && counts[i].at[PLACE_READY] > 0)
+    for (size_t i = 0; i < count; i++) {
+        bool filled = counts[i].at[PLACE_READY] > 0;
+        if (filled && counts[i].queue == critical)
             explain_also(x, CAUSE_CRITICAL_FIRST);
+        else if (filled && counts[i].queue != x->job->keys.queue)
+            others++;
+    }
+    if (others)
+        say_turns(x, others);
     return true;
 }
 
@@ -265,5 +305,5 @@ bool explain_waiting(struct explaining *x, struct pawl_error *err)
         [PHASE_BACKOFF] = explain_backoff,
     };
     return places[x->job->phase](x, err) && also_closed(x, err) && also_max_wait(x, err)
-        && also_critical(x, err) && also_full(x, err);
+        && also_turns(x, err) && also_full(x, err);
 }

@@ -56,8 +56,9 @@ static const struct {
         "No Pawl process is alive on this store: nobody takes jobs.",
         "Start one: pawl serve" },
     [CAUSE_NO_WORKER] = { "no_worker",
-        "It could be taken since {since}, and nobody works on jobs of type {type} from queue "
-        "{queue}: no worker that is alive takes them, or all are busy with others.",
+        "It could be taken since {since}, but nobody works on jobs of type {type} from queue "
+        "{queue} or took one in the last minute: no worker that is alive takes them, or all are "
+        "busy with others.",
         "Give the type a command in pawl.yaml (job_types: {type}: run:), or start a worker that "
         "leases it from {queue}." },
     [CAUSE_BEHIND_PRIORITY] = { "behind_priority",
@@ -75,6 +76,10 @@ static const struct {
     [CAUSE_CRITICAL_FIRST] = { "critical_first",
         "Jobs are ready in q:critical, of which nine go before one of another queue.",
         "Nothing, unless q:critical never empties: then see what fills it with pawl queues." },
+    [CAUSE_TURNS] = { "turns",
+        "Jobs are ready in {count}, too: workers that serve several take turns by weight, and "
+        "that of {queue} is {word}.",
+        "Nothing, unless it is served too seldom: then give it a greater weight in pawl.yaml." },
     [CAUSE_QUEUE_FULL] = { "queue_full",
         "Queue {queue} is full: as many jobs wait in it as its depth allows, and new ones are "
         "refused.",
