@@ -109,6 +109,12 @@ TEST_EACH_DB(EXPLAIN_a_job_behind_many_of_its_key)
     struct explanation e = explained(box, last.id);
     EXPECT_INT(e.ahead, 3);
     EXPECT_ALSO(e, CAUSE_BEHIND_IN_KEY, "3 jobs of your own");
+    queue_add_many(box, (struct wish){ .serial_key = S("k") }, 1200);
+    last = queue_add(box, (struct wish){ .serial_key = S("k") });
+    e = explained(box, last.id);
+    EXPECT_INT(e.ahead, 1000);
+    EXPECT(e.ahead_more);
+    EXPECT_ALSO(e, CAUSE_BEHIND_IN_KEY, "more than 1000 jobs of your own");
 }
 
 // ----- ready
@@ -234,11 +240,25 @@ TEST_EACH_DB(EXPLAIN_more_than_a_thousand_are_not_counted)
     struct job job = must_enqueue(box, "report");
     alive(box);
     struct explanation e = explained(box, job.id);
-    EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "at least 1000 jobs of your own");
+    EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "behind more than 1000 jobs of your own");
     EXPECT_INT(e.ahead, 1000);
     EXPECT(e.ahead_more);
     speak_for(box, S(""));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_BEHIND_OLDER, "more than 1000 jobs");
+}
+
+// Only the nearest thousand are looked at, whosever they are.
+TEST_EACH_DB(EXPLAIN_own_jobs_among_many_of_others_are_at_least_so_many)
+{
+    queue_add_many(box, (struct wish){ .org = ORG_A }, 2);
+    queue_add_many(box, (struct wish){ .org = ORG_B }, 1000);
+    queue_add_many(box, (struct wish){ .org = ORG_A }, 2);
+    struct job job = queue_add(box, (struct wish){ .org = ORG_A });
+    alive(box);
+    speak_for(box, ORG_A);
+    struct explanation e = explained(box, job.id);
+    EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "behind at least 2 jobs of your own");
+    EXPECT(e.ahead_more);
 }
 
 TEST_EACH_DB(EXPLAIN_that_the_critical_queue_goes_first)

@@ -51,13 +51,22 @@ void explain_also(struct explaining *x, enum cause cause)
         x->out->also[x->out->also_count++] = reason(x, cause);
 }
 
-struct str explain_count(const struct explaining *x, int64_t count, bool more)
+struct str explain_count(const struct explaining *x, int64_t count)
 {
-    bool all = x->org == 0;
-    if (all && more)
-        return str_format(x->tx->arena, "more than %d jobs", AHEAD_COUNTED);
-    return str_format(x->tx->arena, "%s%lld job%s%s", more ? "at least " : "", (long long)count,
-                      count == 1 ? "" : "s", all ? "" : " of your own");
+    return str_format(x->tx->arena, "%lld job%s%s", (long long)count, count == 1 ? "" : "s",
+                      x->org ? " of your own" : "");
+}
+
+void explain_ahead(struct explaining *x, int64_t seen, int64_t looked_at)
+{
+    bool beyond = seen > AHEAD_COUNTED, more = looked_at > AHEAD_COUNTED;
+    x->out->ahead = beyond ? AHEAD_COUNTED : seen;
+    x->out->ahead_more = more;
+    struct str count = explain_count(x, x->out->ahead);
+    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%s%.*s",
+                                         beyond ? "more than " : more ? "at least "
+                                                                      : "",
+                                         STR(count));
 }
 
 // ----- pauses

@@ -21,8 +21,12 @@ void explain_error(struct explaining *x);  // the last one of the job, with its 
 void explain_say(struct explaining *x, enum cause cause);
 void explain_also(struct explaining *x, enum cause cause);
 
-// `12 jobs`, `at least 12 jobs of your own`
-struct str explain_count(const struct explaining *x, int64_t count, bool more);
+// `12 jobs`; `12 jobs of your own` for a caller that does not see those of others.
+struct str explain_count(const struct explaining *x, int64_t count);
+
+// So many jobs before it were looked at, one more than are counted at most, and so many of them the
+// caller may see.
+void explain_ahead(struct explaining *x, int64_t seen, int64_t looked_at);
 
 // Whether the queue, or the org's share of it, is paused, with facts about that.
 CHECKED bool explain_closed(struct explaining *x, enum cause *cause, bool *closed,

@@ -89,9 +89,7 @@ static bool behind_in_key(struct explaining *x, struct pawl_error *err)
         return false;
     for (; rows_next(&rows); looked_at++)
         seen += caller_sees(x->tx->caller, row_text(&rows));
-    x->out->ahead = seen;
-    x->out->ahead_more = looked_at > AHEAD_COUNTED;
-    x->facts.at[FACT_COUNT] = explain_count(x, seen, x->out->ahead_more);
+    explain_ahead(x, seen, looked_at);
     if (seen)
         explain_also(x, CAUSE_BEHIND_IN_KEY);
     return rows_ok(&rows, err);
@@ -139,9 +137,7 @@ static bool count_ahead(struct explaining *x, const struct waiting *w, bool *hig
         seen++;
         *higher = *higher || rank < w->rank;
     }
-    x->out->ahead_more = looked_at > AHEAD_COUNTED;
-    x->out->ahead = seen > AHEAD_COUNTED ? AHEAD_COUNTED : seen;
-    x->facts.at[FACT_COUNT] = explain_count(x, x->out->ahead, x->out->ahead_more);
+    explain_ahead(x, seen, looked_at);
     return rows_ok(&rows, err);
 }
 
@@ -153,7 +149,7 @@ static bool count_busy(struct explaining *x, const struct waiting *w, int64_t *b
                  INT(x->tx->now), INT(x->org), caller_projects(x->tx))
         || !rows_number(&rows, busy, err))
         return false;
-    x->facts.at[FACT_BUSY] = explain_count(x, *busy, false);
+    x->facts.at[FACT_BUSY] = explain_count(x, *busy);
     return true;
 }
 

@@ -40,7 +40,7 @@ static const struct {
         "Of serial key {key} one job runs at a time, and a job of another project has the turn.",
         "Ask somebody whose key may see all projects of the org." },
     [CAUSE_BEHIND_IN_KEY] = { "behind_in_key",
-        "It is also behind {count} of serial key {key} that came earlier.",
+        "It is behind {count} of serial key {key} that came earlier.",
         "To let it run beside them it needs another serial key." },
     [CAUSE_QUEUE_PAUSED] = { "queue_paused",
         "Queue {queue} is paused as a whole since {since}{by}: nothing of it is taken.",
