@@ -62,21 +62,12 @@ static bool heartbeat_one(struct tx *tx, const struct lease *lease, struct pawl_
     return execution_heartbeat(tx, lease, NULL, &e, err);
 }
 
-static bool commit(struct tx *tx, const struct lease *lease, bool done, struct pawl_error *err)
-{
-    struct execution e;
-    struct commit commit = { .result = S("{\"pages\":12}"), .done = done };
-    return execution_commit(tx, lease, &commit, &e, err);
-}
+static const struct str result = { "{\"pages\":12}", 12 };
 
 static bool commit_one(struct tx *tx, const struct lease *lease, struct pawl_error *err)
 {
-    return commit(tx, lease, false, err);
-}
-
-static bool commit_and_end_one(struct tx *tx, const struct lease *lease, struct pawl_error *err)
-{
-    return commit(tx, lease, true, err);
+    struct execution e;
+    return execution_commit(tx, lease, &(struct commit){ .result = result }, &e, err);
 }
 
 static bool done_one(struct tx *tx, const struct lease *lease, struct pawl_error *err)
@@ -120,8 +111,11 @@ static bool claim(struct tx *tx, struct group *g, const struct str *types, size_
     };
     if (!execution_claim(tx, &claim, &claimed, &s->lease_count, err))
         return false;
-    for (size_t i = 0; i < s->lease_count; i++)
+    for (size_t i = 0; i < s->lease_count; i++) {
         s->leases[i] = lease_of(&claimed[i].execution, &worker);
+        s->executions[i] = claimed[i].execution;
+        s->executions[i].lease_owner = worker.worker_id;  // its only text, here
+    }
     return true;
 }
 
@@ -173,10 +167,21 @@ bool stand_move(struct stand *s, enum transition transition, size_t limit, struc
                      err);
 }
 
+static bool end_group(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    const struct stand *s = ((const struct group *)self)->stand;
+    struct execution e;
+    for (size_t i = 0; i < s->lease_count; i++) {
+        struct commit commit = { .result = result, .done = true, .known = &s->executions[i] };
+        if (!execution_commit(tx, &s->leases[i], &commit, &e, err))
+            return false;
+    }
+    return true;
+}
+
 static bool commit_and_end(struct stand *s, struct pawl_error *err)
 {
-    struct group g = { .operation.run = move_group, .stand = s, .one = commit_and_end_one };
-    return hand_over(g, err);
+    return hand_over((struct group){ .operation.run = end_group, .stand = s }, err);
 }
 
 bool stand_drain(struct stand *s, long jobs, struct pawl_error *err)
@@ -222,6 +227,7 @@ static void make_room(struct stand *s)
     s->type_texts = arena_new(&s->arena, struct str, (size_t)o->types);
     s->jobs = arena_new(&s->arena, struct pawl_job, (size_t)o->batch);
     s->leases = arena_new(&s->arena, struct lease, (size_t)o->batch);
+    s->executions = arena_new(&s->arena, struct execution, (size_t)o->batch);
     for (long i = 0; !s->arena.failed && i < o->types; i++)
         s->type_texts[i] = str_of(s->type_names[i]);
 }

@@ -1,8 +1,8 @@
 // A store on the test stand: a handle of the library, and jobs that come and go through it.
 //
 // Jobs are enqueued through pawl.h. Every other transition is the engine's own operation on a group
-// of jobs, handed to the commit pipeline of the handle: what a remote worker's batches will cost,
-// without threads that run handlers. Those are in runs.h.
+// of jobs, handed to the commit pipeline of the handle: what the library's runner does, without
+// the threads that run handlers. Those are in runs.h.
 #pragma once
 
 #include "engine/execution.h"
@@ -23,7 +23,8 @@ struct stand {
     const char **org_names, **type_names;
     struct str *type_texts;
     struct pawl_job *jobs;         // room for a batch
-    struct lease *leases;          // held, room for a batch
+    struct lease *leases;          // held, room for a batch ...
+    struct execution *executions;  // ... and, side by side, what the claim said
     size_t lease_count;
     long made;                     // so many jobs so far: whose turn it is
 };

@@ -196,6 +196,16 @@ TEST_EACH_DB(OPS_10_only_a_hash_of_the_secret_is_stored)
     EXPECT_INT(box_number(box, sql), 0);
 }
 
+TEST_EACH_DB(OPS_19_an_org_that_comes_with_its_first_job_leaves_an_event)
+{
+    must_enqueue(box, "report");
+    must_enqueue(box, "report");
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM audit_events a JOIN audit_event_names n ON"
+                               " n.event = a.event WHERE n.name = 'org.created' AND a.org = 1"
+                               " AND a.actor_id = 'tester'"),
+               1);
+}
+
 TEST_EACH_DB(OPS_19_keys_and_orgs_leave_audit_events)
 {
     char text[KEY_TEXT_BYTES_MAX + 1];

@@ -11,6 +11,7 @@
 const char no_guards[] =
     "PRAGMA ignore_check_constraints = ON;"
     "DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER jobs_no_update;"
+    "DROP TRIGGER jobs_kept; DROP TRIGGER executions_kept; DROP TRIGGER executions_stay;"
     "DROP TRIGGER executions_final; DROP TRIGGER outcomes_final; DROP INDEX executions_job;"
     "DROP INDEX executions_live; DROP INDEX executions_serial; DROP INDEX ready_serial;"
     "DROP TRIGGER job_runs_final;"

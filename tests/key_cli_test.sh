@@ -5,6 +5,7 @@ pawl=${PAWL:?the program}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+export PAWL_SERVER=  # whoever has a server on the default address is not asked
 passed=0 failed=0
 org=00000000-0000-7000-8000-0000000000bb
 one=00000000-0000-7000-8000-0000000000a1 two=00000000-0000-7000-8000-0000000000a2

@@ -181,6 +181,35 @@ TEST_EACH_DB(a_part_that_was_taken_back_is_not_counted_and_the_rest_is)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM idempotency_keys"), 5);
 }
 
+// As many as another connection adds meanwhile, so that their number alone gives nothing away.
+TEST_EACH_DB(OPS_4_keys_that_were_taken_back_are_not_mistaken_for_those_of_others)
+{
+    enum { KEYS = 5 };
+    struct pawl_error err = {0};
+    struct job job;
+    struct id ids[KEYS];
+    bool deduplicated;
+    must_be_new(box, 100);
+    {
+        struct tx tx = {0};
+        box_begin(box, &tx);
+        for (int i = 0; i < KEYS; i++) {
+            struct contract contract = contract_of_key(box, 200 + i);
+            MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+        }
+        tx_end(&tx);
+    }
+    struct db *own = box->db, *other = box_second(box, false);
+    box->db = other;
+    for (int i = 0; i < KEYS; i++)
+        ids[i] = must_be_new(box, i).id;
+    box->db = own;
+    db_close(other);
+    must_be_all(box, ids, KEYS);
+    for (int i = 0; i < KEYS; i++)
+        must_be_new(box, 200 + i);
+}
+
 // ----- memory
 
 static size_t filter_memory(struct box *box)

@@ -6,6 +6,7 @@ here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-queues.XXXXXX")
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 unset PAWL_STORE NO_COLOR
+export PAWL_SERVER=  # whoever has a server on the default address is not asked
 export LC_ALL=C.UTF-8
 passed=0
 failed=0

@@ -14,8 +14,6 @@
 #define OLD_CLUSTERS \
     "(SELECT c.id FROM event_clusters c WHERE c.last_at < ?1" \
     " AND NOT EXISTS (SELECT 1 FROM brief_items i WHERE i.cluster_id = c.id)" \
-    " AND NOT EXISTS (SELECT 1 FROM brief_items i JOIN cluster_articles l" \
-    "  ON l.raw_article_id = i.raw_article_id WHERE l.cluster_id = c.id)" \
     " ORDER BY c.id LIMIT 500)"
 
 // ?1: what is older than this may go.

@@ -46,8 +46,7 @@ CREATE TABLE audit_events_new ( --sqlite
   subject TEXT, --sqlite
   CHECK ((job IS NOT NULL AND subject IS NULL) --sqlite
          OR (job IS NULL AND subject IS NOT NULL AND actor_type IS NOT NULL --sqlite
-             AND actor_id IS NOT NULL)), --sqlite
-  FOREIGN KEY (job, org) REFERENCES jobs (id, org) --sqlite
+             AND actor_id IS NOT NULL)) --sqlite
 ) --sqlite
 STRICT; --sqlite
 INSERT INTO audit_events_new (id, org, job, event, attempt, at, actor_type, actor_id, --sqlite
@@ -62,6 +61,10 @@ BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit_events --sqlite
 BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
 --postgres: ALTER TABLE audit_events ALTER COLUMN job DROP NOT NULL, ADD COLUMN subject TEXT, ADD CHECK ((job IS NOT NULL AND subject IS NULL) OR (job IS NULL AND subject IS NOT NULL AND actor_type IS NOT NULL AND actor_id IS NOT NULL));
+-- Every job has events, so this keeps whatever refers to it.
+CREATE TRIGGER jobs_kept BEFORE DELETE ON jobs --sqlite
+WHEN EXISTS (SELECT 1 FROM audit_events a WHERE a.job = OLD.id) --sqlite
+BEGIN SELECT RAISE(ABORT, 'a job is kept as long as its audit trail'); END; --sqlite
 CREATE INDEX audit_subject ON audit_events (subject) WHERE subject IS NOT NULL;
 
 INSERT INTO audit_event_names (event, name) VALUES

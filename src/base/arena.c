@@ -50,7 +50,7 @@ static bool grow(struct arena *arena, size_t bytes)
     return true;
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+void *arena_raw(struct arena *arena, size_t bytes)
 {
     // Half of the address space is out of reach anyway; below it no sum here can overflow.
     size_t rounded = bytes < SIZE_MAX / 2 ? (bytes + ALIGN - 1) / ALIGN * ALIGN : SIZE_MAX;
@@ -62,7 +62,13 @@ void *arena_alloc(struct arena *arena, size_t bytes)
     char *memory = arena->blocks->bytes + arena->used;
     arena->used += rounded;
     ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
-    return memset(memory, 0, bytes);
+    return memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    void *memory = arena_raw(arena, bytes);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 void *arena_array(struct arena *arena, size_t size, size_t count)

@@ -18,6 +18,7 @@ struct arena {
 
 // Zeroed memory, aligned for any type; NULL when there is none left. `{0}` is an empty arena.
 void *arena_alloc(struct arena *arena, size_t bytes);
+void *arena_raw(struct arena *arena, size_t bytes);  // the same, not zeroed: to be filled at once
 void arena_end(struct arena *arena);    // frees everything; the arena is empty and usable again
 void arena_reset(struct arena *arena);  // forgets everything, keeps one block for the next round
 

@@ -79,7 +79,7 @@ void id_format(struct id id, char text[ID_TEXT + 1])
 
 struct str id_text(struct arena *arena, struct id id)
 {
-    char *text = arena_alloc(arena, ID_TEXT + 1);
+    char *text = arena_raw(arena, ID_TEXT + 1);
     if (!text)
         return S("");
     id_format(id, text);

@@ -34,10 +34,11 @@ struct str str_dup(struct arena *arena, struct str text)
 {
     if (text.n == 0)
         return S("");
-    char *s = text.n < SIZE_MAX ? arena_alloc(arena, text.n + 1) : NULL;
+    char *s = text.n < SIZE_MAX ? arena_raw(arena, text.n + 1) : NULL;
     if (!s)
         return S("");
     copy(s, text);
+    s[text.n] = '\0';
     return (struct str){ s, text.n };
 }
 
@@ -153,13 +154,25 @@ size_t utf8_step(struct str text)
     return bytes;
 }
 
+// A word of plain ASCII at a time, as long as there is one.
+static size_t ascii_prefix(struct str text)
+{
+    size_t n = 0;
+    uint64_t word;
+    for (; n + sizeof word <= text.n; n += sizeof word) {
+        memcpy(&word, text.s + n, sizeof word);
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return n;
+}
+
 bool utf8_valid(struct str text)
 {
-    while (text.n > 0) {
-        size_t step = utf8_step(text);
+    for (size_t i = ascii_prefix(text), step; i < text.n; i += step) {
+        step = utf8_step((struct str){ text.s + i, text.n - i });
         if (step == 0)
             return false;
-        text = (struct str){ text.s + step, text.n - step };
     }
     return true;
 }

@@ -124,17 +124,6 @@ static struct str subject(struct tx *tx, const char *kind, struct str id)
 
 // ----- operations on keys
 
-// The org's number; one that nobody has used is made, and the audit trail says so.
-static bool org_intern(struct tx *tx, struct str org_id, int64_t *org, struct pawl_error *err)
-{
-    if (!name_find(tx, NAME_ORG, org_id, org, err))
-        return false;
-    return *org != 0
-        || (name_intern(tx, NAME_ORG, org_id, org, err)
-            && event_append_for(tx, *org, subject(tx, "org", org_id), EVENT_ORG_CREATED, S(""),
-                                err));
-}
-
 static bool insert(struct tx *tx, const struct key *key, int64_t org, struct pawl_error *err)
 {
     struct str projects = joined(tx->arena, key->projects, key->project_count);

@@ -91,6 +91,9 @@ struct org_list {
     int64_t next;
 };
 
+// The number of an org; one that nobody has used is made, and the audit trail says so (OPS-19).
+CHECKED bool org_intern(struct tx *tx, struct str org_id, int64_t *org, struct pawl_error *err);
+
 // All orgs, oldest first. For the store's own operator: every tenant is in it.
 CHECKED bool org_list(struct tx *tx, int64_t after, int64_t limit, struct org_list *list,
                       struct pawl_error *err);

@@ -2,8 +2,10 @@
 #include "base/json.h"
 #include "base/time_text.h"
 #include "engine/event.h"
+#include "engine/job.h"
 #include "engine/sweep.h"
 #include "model/text_rule.h"
+#include "store/names.h"
 
 struct holder {
     struct str boot_id;
@@ -104,6 +106,20 @@ static bool still_ours(struct tx *tx, const struct instance *instance, struct pa
                 STR(instance->name));
 }
 
+// A slot whose job has ended with the run is closed with it; one that is tried again is not.
+static bool count_slot(struct tx *tx, const struct execution *e, struct recovered *recovered,
+                       struct pawl_error *err)
+{
+    struct job job;
+    bool slot = false;
+    if (!policy_is_slot(tx, e->policy, &slot, err))
+        return false;
+    if (slot && !job_load_row(tx, e->job.high, &job, err))
+        return false;
+    recovered->slots += slot && job_state_final(job.state);
+    return true;
+}
+
 static bool recover(struct tx *tx, int64_t key, struct recovered *recovered,
                     struct pawl_error *err)
 {
@@ -113,7 +129,8 @@ static bool recover(struct tx *tx, int64_t key, struct recovered *recovered,
         return false;
     bool committed = e.status == EXECUTION_COMMITTED;
     bool done = committed ? execution_reconcile(tx, &e, err)
-                          : execution_end(tx, &e, END_PROCESS_TERMINATED, &died, err);
+                          : execution_end(tx, &e, END_PROCESS_TERMINATED, &died, err)
+                                && count_slot(tx, &e, recovered, err);
     *(committed ? &recovered->finished : &recovered->ended) += done;
     return done;
 }

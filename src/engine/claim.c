@@ -16,7 +16,10 @@
 #include "model/text_rule.h"
 #include "store/counts.h"
 
-enum { SHELVED_MAX = 500 };  // jobs put on shelves by one claim
+enum {
+    SHELVED_MAX = 500,  // jobs put on shelves by one claim
+    MANY = 64,
+};
 
 // One queue of a claim.
 struct source {
@@ -27,6 +30,13 @@ struct source {
     size_t finish_next;    // ... and the next of them
 };
 
+// Places in one lane that were taken one after the other, and are still in `ready`.
+struct taken {
+    struct waiting first;
+    int64_t last_job;
+    size_t count;
+};
+
 struct claiming {
     const struct claim *claim;
     int64_t org, worker;
@@ -34,6 +44,7 @@ struct claiming {
     struct list sources;     // the queues ...
     struct list contenders;  // ... and, side by side, how they stand in the order of turns
     size_t shelved;
+    struct taken taken;
 };
 
 static size_t room(const struct claiming *c)
@@ -123,20 +134,54 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
                         S(""), err);
 }
 
+// Takes what was taken out of `ready`: a run of rows in one statement.
+static bool taken_settle(struct tx *tx, struct claiming *c, struct pawl_error *err)
+{
+    const struct waiting *first = &c->taken.first;
+    int64_t changed = 0, count = (int64_t)c->taken.count;
+    if (count == 0)
+        return true;
+    c->taken.count = 0;
+    return sql_run_counting(tx, Q_READY_DELETE_RUN, &changed, err, INT(first->queue),
+                            INT(first->type), INT(first->rank), INT(first->job),
+                            INT(c->taken.last_job))
+        && (changed == count
+            || fail(err, PAWL_STORE, "a claim took %lld jobs and left %lld places",
+                    (long long)count, (long long)changed));
+}
+
+static bool leave_ready(struct tx *tx, struct claiming *c, const struct waiting *place,
+                        struct pawl_error *err)
+{
+    struct taken *t = &c->taken;
+    const struct waiting *first = &t->first;
+    bool next = t->count > 0 && first->nth > 0 && place->nth == first->nth + t->count
+        && place->queue == first->queue && place->type == first->type
+        && place->rank == first->rank;
+    if (!next && !taken_settle(tx, c, err))
+        return false;
+    if (!next)
+        t->first = *place;
+    t->last_job = place->job;
+    t->count++;
+    return true;
+}
+
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
 static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
 {
     struct tally tally;
-    struct claimed *claimed = list_add(&c->claimed);
+    bool many = c->claimed.count >= MANY;  // then it is likely to be all that were asked for
+    struct claimed *claimed = many && !list_room(&c->claimed, room(c)) ? NULL
+                                                                       : list_add(&c->claimed);
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
     if (!job_load_ready(tx, place, job, err)
         || !job_move(job, JOB_RUNNING, FAILURE_NONE, err)
         || !history(tx, place->job, place->attempt, &tally, err)
-        || !sql_run(tx, Q_READY_DELETE, err, INT(place->queue), INT(place->type),
-                    INT(place->rank), INT(place->job))
+        || !leave_ready(tx, c, place, err)
         || !lease_job(tx, c, claimed, &tally, err))
         return false;
     tx_count(tx, place->org, place->queue, PLACE_READY, -1);
@@ -334,6 +379,7 @@ static bool source_open(struct tx *tx, struct claiming *c, struct source *source
     if (source->open)
         return true;
     source->open = true;
+    source->lanes.only_queue = c->sources.count == 1;
     return look_for_pauses(tx, c, source, err)
         && (source->closed
             || (finishes_find(tx, c, source, err)
@@ -427,7 +473,7 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
     if (!worker_intern(tx, c.org, &claim->worker, &c.worker, err))
         return false;
     if (!(claim->every_queue ? add_every_queue : add_named)(tx, &c, err)
-        || !take_all(tx, &c, err))
+        || !take_all(tx, &c, err) || !taken_settle(tx, &c, err))
         return false;
     *claimed = c.claimed.items;
     *count = c.claimed.count;

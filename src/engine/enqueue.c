@@ -4,6 +4,7 @@
 // All of it happens under the write lock, so two callers with one key get one job.
 #include <assert.h>
 
+#include "engine/api_key.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/place.h"
@@ -105,7 +106,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
         .progress_percent = -1,
     };
     return id_make(tx, ID_JOB, &job->id, err)
-        && name_intern(tx, NAME_ORG, c->org_id, &job->keys.org, err)
+        && org_intern(tx, c->org_id, &job->keys.org, err)
         && name_intern(tx, NAME_JOB_TYPE, c->job_type, &job->keys.type, err)
         && name_intern(tx, NAME_QUEUE, c->queue, &job->keys.queue, err)
         && policy_intern(tx, &c->policy, &job->keys.policy, err)

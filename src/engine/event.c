@@ -101,6 +101,9 @@ static bool append(struct tx *tx, const struct subject *subject, enum event even
 {
     if (tx->observed)
         observe(tx, subject, event);
+    if (!by && detail.n == 0)
+        return sql_later(tx, Q_AUDIT_INSERT_PLAIN, err, INT(subject->org), INT(subject->job),
+                         INT((int64_t)event), INT(subject->attempt), INT(tx->now));
     return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject->org), INT(subject->job),
                      INT((int64_t)event), INT(subject->attempt), INT(tx->now),
                      by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,

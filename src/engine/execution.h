@@ -107,6 +107,7 @@ struct commit {
     void *self;
     bool finish;                         // a commit phase follows before DONE
     bool done;                           // DONE in the same transaction
+    const struct execution *known;       // as the claim that started it answered; NULL: look
 };
 
 // IN_PROGRESS -> COMMITTED: the effect, exactly once (EXEC-5, EXEC-6). Repeating one's own commit

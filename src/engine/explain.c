@@ -63,10 +63,8 @@ void explain_ahead(struct explaining *x, int64_t seen, int64_t looked_at)
     x->out->ahead = beyond ? AHEAD_COUNTED : seen;
     x->out->ahead_more = more;
     struct str count = explain_count(x, x->out->ahead);
-    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%s%.*s",
-                                         beyond ? "more than " : more ? "at least "
-                                                                      : "",
-                                         STR(count));
+    const char *how = beyond ? "more than " : "at least ";
+    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%s%.*s", more ? how : "", STR(count));
 }
 
 // ----- pauses

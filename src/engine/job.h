@@ -20,8 +20,12 @@ CHECKED bool job_look(struct tx *tx, struct id id, struct job *job, const char *
 // The job of this row key, in any org: for the engine's own use.
 CHECKED bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err);
 
-// The job of a row in `ready`, cheaper when it never ran: for the claim.
+// The job of a row in `ready`, cheaper when it never ran: for the claim. job_read_new reads one
+// that never ran from the columns of job_load_new.
 struct waiting;
+struct loaded;
+CHECKED bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting *place,
+                          struct loaded *loaded, struct pawl_error *err);
 CHECKED bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
                             struct pawl_error *err);
 

@@ -287,25 +287,45 @@ bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_erro
 
 // Without an attempt there is no execution, and so no outcome of one; `ready` is where it is. The
 // keys of `executions` refuse a lease if that is not so.
-bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
-                    struct pawl_error *err)
+bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting *place,
+                  struct loaded *loaded, struct pawl_error *err)
 {
-    if (place->attempt > 0)
-        return job_load_row(tx, place->job, job, err);
     struct record record = { .readable = true };
+    struct job *job = &loaded->job;
+    if (!read_head(tx, rows, job, &record.changed_run_at, err))
+        return false;
+    record.facts.ready = place->queue == job->keys.queue && place->type == job->keys.type
+        && place->rank == -job->priority;
+    loaded->problem = row_int(rows) != 0 ? "it is in more than one place at once"
+                                         : derive(&record, job);
+    return true;
+}
+
+static bool load_new(struct tx *tx, const struct waiting *place, struct loaded *loaded,
+                     struct pawl_error *err)
+{
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_JOB_LOAD_NEW, err, INT(place->job)))
         return false;
-    if (!rows_next(&rows))
-        return rows_ok(&rows, err)
-            && fail(err, PAWL_DAMAGED, "a job is ready and does not exist; run `pawl verify`");
-    if (!read_head(tx, &rows, job, &record.changed_run_at, err))
+    if (rows_next(&rows))
+        return job_read_new(tx, &rows, place, loaded, err);
+    return rows_ok(&rows, err)
+        && fail(err, PAWL_DAMAGED, "a job is ready and does not exist; run `pawl verify`");
+}
+
+bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                    struct pawl_error *err)
+{
+    struct loaded fresh;
+    const struct loaded *loaded = place->loaded;
+    if (place->attempt > 0)
+        return job_load_row(tx, place->job, job, err);
+    if (!loaded && !load_new(tx, place, &fresh, err))
         return false;
-    if (row_int(&rows) != 0)
-        return sound(tx, job, "it is in more than one place at once", err);
-    record.facts.ready = place->queue == job->keys.queue && place->type == job->keys.type
-        && place->rank == -job->priority;
-    return sound(tx, job, derive(&record, job), err);
+    if (!loaded)
+        loaded = &fresh;
+    *job = loaded->job;
+    return sound(tx, job, loaded->problem, err);
 }
 
 bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,

@@ -1,6 +1,7 @@
 // A lane is one type in one queue, read a few rows at a time; the first of the heads is next.
 #include "engine/lane.h"
 
+#include "engine/job.h"
 #include "store/names.h"
 
 enum { LANE_ROWS = 64, LANES_MAX = 4096 };
@@ -11,8 +12,22 @@ struct lane {
     struct str project;  // empty: whatever it is
     struct waiting *rows;
     size_t count, next;
+    size_t read;         // rows so far
     bool drained;        // the store has no more than these
 };
+
+// A claim of one type from one queue takes what it reads, so jobs are read with their places.
+static bool takes_all(const struct lanes *lanes)
+{
+    return lanes->only_queue && lanes->claim->job_type_count == 1 && !lanes->has_pauses;
+}
+
+// Nothing is between two rows that were read one after the other: nothing was filtered out, and
+// nobody else has taken it meanwhile.
+static bool reads_whole(const struct tx *tx, const struct lanes *lanes, const struct lane *lane)
+{
+    return lanes->org == 0 && lane->project.n == 0 && db_alone(tx->db);
+}
 
 static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane *lane,
                      size_t wanted, struct rows *rows, struct pawl_error *err)
@@ -24,8 +39,38 @@ static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane
         return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(lanes->org),
                        TEXT(lane->project), INT(lanes->queue), INT(lane->type), INT(last.rank),
                        INT(last.job), INT((int64_t)wanted));
-    return sql_ask(tx, rows, Q_READY_LANE, err, INT(lanes->queue), INT(lane->type),
-                   INT(last.rank), INT(last.job), INT(lanes->org), INT((int64_t)wanted));
+    return sql_ask(tx, rows, takes_all(lanes) ? Q_READY_LANE_JOBS : Q_READY_LANE, err,
+                   INT(lanes->queue), INT(lane->type), INT(last.rank), INT(last.job),
+                   INT(lanes->org), INT((int64_t)wanted));
+}
+
+// The job behind the place, if it never ran. One that is missing is noticed when it is to be taken.
+static bool read_job(struct tx *tx, struct rows *rows, struct waiting *row, struct pawl_error *err)
+{
+    if (row->attempt > 0 || row_is_null(rows))
+        return true;
+    struct loaded *loaded = arena_new(tx->arena, struct loaded, 1);
+    if (!loaded)
+        return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
+    row->loaded = loaded;
+    return job_read_new(tx, rows, row, loaded, err);
+}
+
+static bool read_row(struct tx *tx, const struct lanes *lanes, struct lane *lane,
+                     struct rows *rows, struct pawl_error *err)
+{
+    struct waiting *row = &lane->rows[lane->count++];
+    row->queue = lanes->queue;
+    row->type = lane->type;
+    row->rank = row_int(rows);
+    row->job = row_int(rows);
+    row->org = row_int(rows);
+    row->attempt = row_int(rows);
+    row->serial_key = row_text(rows);
+    lane->read++;
+    if (reads_whole(tx, lanes, lane))
+        row->nth = lane->read;
+    return lane->project.n || !takes_all(lanes) || read_job(tx, rows, row, err);
 }
 
 // The rows that were there stay where they are, in the arena.
@@ -40,16 +85,9 @@ static bool lane_fill(struct tx *tx, const struct lanes *lanes, struct lane *lan
     if (!lane->rows)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     lane->count = lane->next = 0;
-    while (lane->count < wanted && rows_next(&rows)) {
-        struct waiting *row = &lane->rows[lane->count++];
-        row->queue = lanes->queue;
-        row->type = lane->type;
-        row->rank = row_int(&rows);
-        row->job = row_int(&rows);
-        row->org = row_int(&rows);
-        row->attempt = row_int(&rows);
-        row->serial_key = row_text(&rows);
-    }
+    while (lane->count < wanted && rows_next(&rows))
+        if (!read_row(tx, lanes, lane, &rows, err))
+            return false;
     lane->drained = lane->count < wanted;
     return rows_ok(&rows, err);
 }

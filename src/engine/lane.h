@@ -14,6 +14,7 @@ struct lanes {
     int64_t org;      // whose jobs; 0: of every org
     int64_t queue;
     bool has_pauses;  // somebody paused a share of the queue: some may have to be put aside
+    bool only_queue;  // of the claim
     struct list all;
 };
 

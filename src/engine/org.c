@@ -2,8 +2,23 @@
 #include "base/list.h"
 #include "engine/api_key.h"
 #include "engine/event.h"
+#include "store/names.h"
 
 enum { LIST_MAX = 1000 };
+
+static struct str subject(struct tx *tx, struct str org_id)
+{
+    return str_format(tx->arena, "org:%.*s", STR(org_id));
+}
+
+bool org_intern(struct tx *tx, struct str org_id, int64_t *org, struct pawl_error *err)
+{
+    if (!name_find(tx, NAME_ORG, org_id, org, err))
+        return false;
+    return *org != 0
+        || (name_intern(tx, NAME_ORG, org_id, org, err)
+            && event_append_for(tx, *org, subject(tx, org_id), EVENT_ORG_CREATED, S(""), err));
+}
 
 static void org_read(struct rows *rows, struct org *org)
 {
@@ -57,7 +72,6 @@ bool org_disable(struct tx *tx, struct str org_id, struct org *org, struct pawl_
     if (org->disabled_at)
         return true;
     org->disabled_at = tx->now;
-    struct str subject = str_format(tx->arena, "org:%.*s", STR(org_id));
     return sql_run(tx, Q_ORG_DISABLE, err, INT(org->row), INT(tx->now))
-        && event_append_for(tx, org->row, subject, EVENT_ORG_DISABLED, S(""), err);
+        && event_append_for(tx, org->row, subject(tx, org_id), EVENT_ORG_DISABLED, S(""), err);
 }

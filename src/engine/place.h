@@ -15,6 +15,14 @@ struct waiting {
     int64_t attempt;   // executions so far
     struct str serial_key;
     struct str project;
+    size_t nth;        // in a lane that was read without a gap, from 1; 0: it may have had some
+    const struct loaded *loaded;  // its job, if it was read with it
+};
+
+// A job that was read, and what is wrong with its records (NULL: nothing).
+struct loaded {
+    struct job job;
+    const char *problem;
 };
 
 struct waiting waiting_of(const struct job *job);

@@ -1,5 +1,6 @@
 // Pausing and resuming, of a whole queue or of an org's share of it.
 #include "engine/queue.h"
+#include "engine/api_key.h"
 
 #include "engine/job.h"
 #include "engine/shelf.h"
@@ -49,7 +50,7 @@ bool share_of_caller(struct tx *tx, struct str queue, struct share *share, struc
         || (share->queue == 0 && !name_intern(tx, NAME_QUEUE, queue, &share->queue, err)))
         return false;
     return !tx->caller || tx->caller->org_id.n == 0
-        || name_intern(tx, NAME_ORG, tx->caller->org_id, &share->org, err);
+        || org_intern(tx, tx->caller->org_id, &share->org, err);
 }
 
 bool queue_paused(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err)

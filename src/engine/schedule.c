@@ -1,5 +1,6 @@
 // Schedules are made, changed, paused and removed: each change is one row and one event.
 #include "engine/schedule.h"
+#include "engine/api_key.h"
 
 #include <string.h>
 
@@ -40,12 +41,12 @@ bool schedule_timetable(struct arena *arena, const struct schedule *s, struct ti
             && zone_load(arena, s->timezone.n ? s->timezone : S("UTC"), &timetable->zone, err));
 }
 
-bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *c,
-                   struct pawl_error *err)
+bool schedule_next(const struct schedule *schedule, struct coming *c, struct pawl_error *err)
 {
+    SCOPED(arena) struct arena scratch = {0};  // thousands may be put in one transaction
     struct timetable timetable;
     pawl_time after = c->after;
-    if (!schedule_timetable(tx->arena, schedule, &timetable, err))
+    if (!schedule_timetable(&scratch, schedule, &timetable, err))
         return false;
     for (c->count = 0; c->count < c->room && timetable_next(&timetable, after, &after);)
         c->slots[c->count++] = after;
@@ -77,7 +78,7 @@ static bool read_row(struct tx *tx, int64_t id, struct schedule_view *v, int64_t
 {
     SCOPED(rows) struct rows rows = {0};
     *v = (struct schedule_view){0};
-    if (!sql_ask(tx, &rows, Q_SCHEDULE_LOAD, err, INT(id)))
+    if (!sql_ask(tx, &rows, Q_SCHEDULE_LOAD, err, INT(id), INT(tx->now)))
         return false;
     if (!rows_next(&rows))
         return rows_ok(&rows, err) && fail(err, PAWL_NOT_FOUND, "there is no such schedule");
@@ -98,6 +99,7 @@ static bool read_row(struct tx *tx, int64_t id, struct schedule_view *v, int64_t
     v->next_at = row_int(&rows);
     v->running = row_int(&rows);
     v->instances = row_int(&rows);
+    v->ahead = row_int(&rows);
     return rows_ok(&rows, err);
 }
 
@@ -188,6 +190,7 @@ static struct schedule filled(const struct schedule *given)
 static bool check(struct tx *tx, const struct schedule *given, const struct schedule *s,
                   struct pawl_error *err)
 {
+    SCOPED(arena) struct arena scratch = {0};
     struct problems problems = { .arena = tx->arena };
     struct timetable timetable;
     struct pawl_error why = {0};
@@ -197,7 +200,7 @@ static bool check(struct tx *tx, const struct schedule *given, const struct sche
     const char *project = caller_project(tx->caller, &sample.project_id);
     if (project)
         problem_add(&problems, "project_id", "%s", project);
-    if (problems.count == 0 && !schedule_timetable(tx->arena, s, &timetable, &why))
+    if (problems.count == 0 && !schedule_timetable(&scratch, s, &timetable, &why))
         problem_add(&problems, "timezone", "%s", why.message);
     return problems_none(&problems, err);
 }
@@ -208,7 +211,7 @@ static bool write(struct tx *tx, const struct schedule *s, struct schedule_view 
     int64_t policy = 0;
     pawl_time next = 0;
     struct coming coming = { .after = tx->now, .room = 1, .slots = &next };
-    if (!schedule_next(tx, s, &coming, err)
+    if (!schedule_next(s, &coming, err)
         || !policy_intern(tx, &s->policy, &policy, err))
         return false;
     const struct value terms[] = {
@@ -235,18 +238,28 @@ static bool has_org(struct tx *tx, struct pawl_error *err)
         || fail(err, PAWL_USAGE, "a schedule belongs to an org: this caller has none");
 }
 
-// Slots that are due by the old terms are dealt with before these change. If that is refused, as
-// when a queue is full, the change counts more: they are dealt with by the new terms.
-static bool settle_before(struct tx *tx, const struct schedule_view *v, struct pawl_error *err)
+static bool settle(struct tx *tx, const struct schedule_view *v, struct settled *settled,
+                   bool *done, struct pawl_error *err)
 {
-    struct settled settled = {0};
     struct pawl_error why = {0};
     if (!tx_mark(tx, err))
         return false;
-    if (slots_settle(tx, v, &settled, &why))
+    *done = slots_settle(tx, v, settled, &why);
+    if (*done)
         return tx_keep(tx, err);
     return tx_take_back(tx, err)
         && (pawl_code(why.code)->refusal || fail(err, why.code, "%s", why.message));
+}
+
+// Slots that are due by the old terms are dealt with before these change. If one is refused, as
+// when a queue is full, the change counts more: they keep a reason, and will not run.
+static bool settle_before(struct tx *tx, const struct schedule_view *v, struct pawl_error *err)
+{
+    struct settled settled = {0};
+    struct settled skipped = { .none_runs = true };
+    bool done = false;
+    return settle(tx, v, &settled, &done, err)
+        && (done || settle(tx, v, &skipped, &done, err));
 }
 
 static bool of_this_source(const struct schedule_view *v, enum schedule_source source,
@@ -278,7 +291,7 @@ bool schedule_put(struct tx *tx, const struct schedule *given, enum schedule_sou
         return true;
     }
     if ((there && !settle_before(tx, &v, err))
-        || !name_intern(tx, NAME_ORG, tx->caller->org_id, &org, err))
+        || !org_intern(tx, tx->caller->org_id, &org, err))
         return false;
     v.source = source;
     v.org = org;

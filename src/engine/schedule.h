@@ -29,7 +29,8 @@ struct schedule_view {
     pawl_time considered_to;    // slots up to here have been run or skipped
     pawl_time next_at;          // the next slot; 0: there is none
     int64_t running;            // claimed slots that have not ended ...
-    int64_t instances;          // ... where those that were claimed together count once
+    int64_t instances;          // ... whose time has come; those claimed together count once
+    int64_t ahead;              // claimed by hand for a time that has not come
     bool org_disabled;          // then nothing of it runs
 };
 
@@ -117,7 +118,7 @@ struct coming {
     pawl_time *slots;
     size_t count;
 };
-CHECKED bool schedule_next(struct tx *tx, const struct schedule *schedule, struct coming *coming,
+CHECKED bool schedule_next(const struct schedule *schedule, struct coming *coming,
                            struct pawl_error *err);
 
 // When a schedule is due, with its zone read from the system's data.

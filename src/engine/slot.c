@@ -90,6 +90,7 @@ static bool is_slot(struct tx *tx, pawl_time slot, struct pawl_error *err)
         || fail(err, PAWL_INVALID, "scheduled_for: lies more than ten years ahead");
 }
 
+// By hand those that lie ahead count too: all of them might come at once.
 static bool load_for_claim(struct tx *tx, struct str name, struct schedule_view *v,
                            struct pawl_error *err)
 {
@@ -97,11 +98,12 @@ static bool load_for_claim(struct tx *tx, struct str name, struct schedule_view 
     return schedule_load(tx, name, v, err)
         && slots_end_stale(tx, v, INSTANCES_MAX + BACKFILL_MAX, &ended, err)
         && schedule_load(tx, name, v, err)
-        && (v->instances < v->schedule.max_instances
+        && (v->instances + v->ahead < v->schedule.max_instances
             || fail(err, PAWL_MAX_INSTANCES,
                     "schedule %.*s has %lld running and allows %lld: wait for its end or cancel "
                     "it",
-                    STR(name), (long long)v->instances, (long long)v->schedule.max_instances));
+                    STR(name), (long long)(v->instances + v->ahead),
+                    (long long)v->schedule.max_instances));
 }
 
 static bool is_claimed(struct tx *tx, const struct schedule_view *v, pawl_time slot, bool *claimed,

@@ -100,7 +100,8 @@ CHECKED bool slot_claim(struct tx *tx, const struct submission *submission, pawl
 // Runs or skips what is due of a schedule, by its terms, and moves it on.
 struct settled {
     struct str worker_instance;
-    size_t claimed;
+    bool none_runs;  // those that would are misfires: it was tried and refused
+    size_t claimed, stale;
     size_t skips[SKIP_REASONS];
 };
 CHECKED bool slots_settle(struct tx *tx, const struct schedule_view *view,

@@ -39,11 +39,16 @@ static int64_t slots_between(const struct timetable *t, pawl_time from, pawl_tim
 }
 
 static bool skip(struct tx *tx, const struct schedule_view *v, const struct skip_row *row,
-                 struct pawl_error *err)
+                 struct settled *settled, struct pawl_error *err)
 {
-    return sql_run(tx, Q_SKIP_INSERT, err, INT(v->org), TEXT(v->schedule.name),
-                   INT(row->scheduled_for), INT(row->until), INT(row->slots),
-                   TEXT(str_of(skip_reason_name(row->reason))), INT(tx->now));
+    int64_t changed = 0;
+    if (!sql_run_counting(tx, Q_SKIP_INSERT, &changed, err, INT(v->org), TEXT(v->schedule.name),
+                          INT(row->scheduled_for), INT(row->until), INT(row->slots),
+                          TEXT(str_of(skip_reason_name(row->reason))), INT(tx->now)))
+        return false;
+    if (changed)
+        settled->skips[row->reason] += row->slots ? (size_t)row->slots : COUNTED_MAX;
+    return true;
 }
 
 // The event says how many for which reason: the rows say which.
@@ -68,16 +73,6 @@ static pawl_time spread(struct tx *tx, const struct schedule *s, size_t running)
     return running > 1 ? tx->now + (int64_t)(db_random(tx->db) % span) : 0;
 }
 
-// One that does not run. The first may stand for many.
-static bool skip_slot(struct tx *tx, const struct schedule_view *v, const struct timetable *t,
-                      struct skip_row *row, struct pawl_error *err)
-{
-    row->slots = row->scheduled_for < row->until
-        ? slots_between(t, row->scheduled_for, row->until)
-        : 1;
-    return skip(tx, v, row, err);
-}
-
 static bool run_slot(struct tx *tx, struct submission *submission, pawl_time slot,
                      struct settled *settled, struct pawl_error *err)
 {
@@ -98,8 +93,11 @@ static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const stru
     struct due due = { &v->schedule, v->paused_at || v->org_disabled, v->instances, tx->now };
     struct submission submission = { .view = v, .worker_instance = settled->worker_instance };
     due_judge(&due, slots->at, slots->count, verdicts);
-    for (size_t i = 0; i < slots->count; i++)
+    for (size_t i = 0; i < slots->count; i++) {
+        if (settled->none_runs && verdicts[i] == SLOT_RUNS)
+            verdicts[i] = SKIP_MISFIRE;
         submission.count += verdicts[i] == SLOT_RUNS;
+    }
     for (size_t i = 0; i < slots->count; i++) {
         pawl_time slot = slots->at[i];
         if (verdicts[i] == SLOT_RUNS) {
@@ -107,12 +105,13 @@ static bool run_or_skip(struct tx *tx, const struct schedule_view *v, const stru
                 return false;
             continue;
         }
-        struct skip_row row = { .scheduled_for = i == 0 ? slots->first : slot,
+        pawl_time from = i == 0 ? slots->first : slot;  // the first may stand for many
+        struct skip_row row = { .scheduled_for = from,
                                 .until = slot,
+                                .slots = slots_between(t, from, slot),
                                 .reason = (enum skip_reason)verdicts[i] };
-        if (!skip_slot(tx, v, t, &row, err))
+        if (!skip(tx, v, &row, settled, err))
             return false;
-        settled->skips[row.reason] += row.slots ? (size_t)row.slots : COUNTED_MAX;
     }
     return tell_skipped(tx, v, settled, err);
 }
@@ -126,13 +125,25 @@ static bool move_on(struct tx *tx, const struct schedule_view *v, const struct t
     return sql_run(tx, Q_SCHEDULE_CONSIDERED, err, INT(v->id), INT(to), INT_OR_NONE(next));
 }
 
-bool slots_settle(struct tx *tx, const struct schedule_view *v, struct settled *settled,
+// Stale rows of others may come first in a tick: its own must not keep its slots from running.
+static bool end_stale_first(struct tx *tx, struct schedule_view *v, struct settled *settled,
+                            struct pawl_error *err)
+{
+    if (v->instances < v->schedule.max_instances)
+        return true;
+    return slots_end_stale(tx, v, INSTANCES_MAX + BACKFILL_MAX, &settled->stale, err)
+        && (settled->stale == 0 || schedule_load_row(tx, v->id, v, err));
+}
+
+bool slots_settle(struct tx *tx, const struct schedule_view *found, struct settled *settled,
                   struct pawl_error *err)
 {
     struct timetable timetable;
     struct slots slots;
+    struct schedule_view view = *found, *v = &view;
     const struct caller *caller = tx->caller;
-    if (!schedule_timetable(tx->arena, &v->schedule, &timetable, err))
+    if (!end_stale_first(tx, v, settled, err)
+        || !schedule_timetable(tx->arena, &v->schedule, &timetable, err))
         return false;
     gather(&timetable, v->considered_to, tx->now, &slots);
     tx->caller = &caller_pawl;  // the clock asks, whoever lets it

@@ -5,7 +5,7 @@
 
 #define CLOCK_OFF_US SECONDS(60)
 #define RENEW_AT_US (LEADER_US / 2)  // renewed when no more than this is left of it
-#define AGAIN_US SECONDS(5)          // a schedule that could not be moved on is looked at again
+#define AGAIN_US SECONDS(5)          // what could not be moved on is looked at again
 
 // ----- the lead
 
@@ -79,33 +79,41 @@ bool leader_leave(struct tx *tx, const struct instance *instance, struct pawl_er
 
 // ----- what is stale
 
-static bool live_execution(struct tx *tx, const struct job *job, struct execution *e, bool *found,
+static bool last_execution(struct tx *tx, const struct job *job, struct execution *e, bool *found,
                            struct pawl_error *err)
 {
     struct execution *all = NULL;
     size_t count = 0;
     if (!executions_of_job(tx, job->id.high, &all, &count, err))
         return false;
-    *found = count > 0 && execution_status_live(all[count - 1].status);
+    *found = count > 0;
     if (*found)
         *e = all[count - 1];
     return true;
 }
 
-static bool close_row(struct tx *tx, int64_t run, struct pawl_error *err)
+// A row that should have ended long ago, and whether it turned out to have time left.
+struct stale {
+    int64_t run;
+    bool postponed;
+};
+
+static bool close_row(struct tx *tx, const struct stale *row, struct pawl_error *err)
 {
-    return sql_run(tx, Q_RUN_CLOSE_ROW, err, INT(run),
+    return sql_run(tx, Q_RUN_CLOSE_ROW, err, INT(row->run),
                    TEXT(str_of(run_status_name(RUN_SKIPPED_TIMEOUT))), INT(tx->now),
                    TEXT(S("it took longer than twice its expected_max_runtime")));
 }
 
-static bool postpone(struct tx *tx, int64_t run, pawl_time to, struct pawl_error *err)
+static bool postpone(struct tx *tx, struct stale *row, pawl_time to, struct pawl_error *err)
 {
-    return sql_run(tx, Q_RUN_POSTPONE, err, INT(run), INT(to));
+    row->postponed = true;
+    return sql_run(tx, Q_RUN_POSTPONE, err, INT(row->run), INT(to));
 }
 
 // A run past its time is TIMED_OUT, which closes its row; one that has committed is finished.
-static bool end_running(struct tx *tx, int64_t run, const struct job *job, struct pawl_error *err)
+static bool end_running(struct tx *tx, struct stale *row, const struct job *job,
+                        struct pawl_error *err)
 {
     static const struct work_error late = {
         .class = ERROR_TIMEOUT,
@@ -113,40 +121,65 @@ static bool end_running(struct tx *tx, int64_t run, const struct job *job, struc
     };
     struct execution e;
     bool found = false;
-    if (!live_execution(tx, job, &e, &found, err))
+    if (!last_execution(tx, job, &e, &found, err))
         return false;
-    if (!found || e.status == EXECUTION_COMMITTED)
-        return postpone(tx, run, tx->now + job->contract.policy.timeout_us, err);
+    if (!found || !execution_status_live(e.status) || e.status == EXECUTION_COMMITTED)
+        return postpone(tx, row, tx->now + job->contract.policy.timeout_us, err);
     return execution_end(tx, &e, END_TIMEOUT, &late, err);
+}
+
+// A second try has waited since the end of the first. One that waits for another of its schedule
+// cannot begin: that one runs, or is stale itself and comes first.
+static bool end_waiting(struct tx *tx, struct stale *row, struct job *job, struct pawl_error *err)
+{
+    struct execution e;
+    bool found = false;
+    if (!last_execution(tx, job, &e, &found, err))
+        return false;
+    pawl_time from = found ? e.finished_at : 0;
+    if (job->phase == PHASE_BLOCKED)
+        from = tx->now;
+    if (from + job->contract.policy.timeout_us > tx->now)
+        return postpone(tx, row, from + job->contract.policy.timeout_us, err);
+    return close_row(tx, row, err)
+        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, ENDED_STALE, err);
 }
 
 // Whoever closes a row ends its job in the same transaction. A job that waits for another try has
 // the time of that try; one that never began has waited too long.
-static bool end_stale(struct tx *tx, int64_t run, struct pawl_error *err)
+static bool end_stale(struct tx *tx, struct stale *row, struct pawl_error *err)
 {
     int64_t key = 0;
     struct job job;
     {
         SCOPED(rows) struct rows rows = {0};
-        if (!sql_ask(tx, &rows, Q_RUN_JOB_OF, err, INT(run)) || !rows_number(&rows, &key, err))
+        if (!sql_ask(tx, &rows, Q_RUN_JOB_OF, err, INT(row->run))
+            || !rows_number(&rows, &key, err))
             return false;
     }
     if (key == 0)
-        return close_row(tx, run, err);
+        return close_row(tx, row, err);
     if (!job_load_row(tx, key, &job, err))
         return false;
     switch (job.state) {
     case JOB_RUNNING:
-        return end_running(tx, run, &job, err);
+        return end_running(tx, row, &job, err);
     case JOB_RETRYING:
-        return postpone(tx, run, job.run_at + job.contract.policy.timeout_us, err);
+        return postpone(tx, row, job.run_at + job.contract.policy.timeout_us, err);
     case JOB_CREATED:
     case JOB_QUEUED:
-        return close_row(tx, run, err)
-            && job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED, ENDED_STALE, err);
+        return end_waiting(tx, row, &job, err);
     default:
-        return close_row(tx, run, err);
+        return close_row(tx, row, err);
     }
+}
+
+// One job whose records are damaged must not keep all schedules from their slots: it is left to the
+// operator. It is noticed before anything is written.
+static bool end_or_leave(struct tx *tx, struct stale *row, struct pawl_error *err)
+{
+    return end_stale(tx, row, err)
+        || (err->code == PAWL_DAMAGED && postpone(tx, row, tx->now + AGAIN_US, err));
 }
 
 static bool stale_rows(struct tx *tx, const struct schedule_view *v, size_t limit,
@@ -170,8 +203,9 @@ bool slots_end_stale(struct tx *tx, const struct schedule_view *v, size_t limit,
     bool done = true;
     tx->caller = &caller_pawl;
     for (size_t i = 0; done && i < keys.count && i < limit; i++) {
-        done = end_stale(tx, keys.at[i], err);
-        ++*ended;
+        struct stale row = { .run = keys.at[i] };
+        done = end_or_leave(tx, &row, err);
+        *ended += !row.postponed;
     }
     tx->caller = caller;
     return done;
@@ -190,6 +224,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
         return false;
     if (schedule_load_row(tx, id, &v, &why) && slots_settle(tx, &v, &settled, &why)) {
         s->claimed += settled.claimed;
+        s->stale += settled.stale;
         for (size_t i = 0; i < SKIP_REASONS; i++)
             s->skips[i] += settled.skips[i];
         return tx_keep(tx, err);

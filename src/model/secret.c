@@ -2,6 +2,8 @@
 
 #include "model/secret.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "model/json_field.h"
@@ -73,9 +75,11 @@ size_t secret_bytes(const char *text, const char *s)
     return 0;
 }
 
+#define KEY_MARK "-----BEGIN "
+
 static bool shape_tells(const char *text)
 {
-    const char *begin = strstr(text, "-----BEGIN ");
+    const char *begin = strstr(text, KEY_MARK);
     if (begin && strstr(begin, "PRIVATE KEY-----"))
         return true;
     for (size_t i = 0; i < countof(shapes); i++)
@@ -83,6 +87,38 @@ static bool shape_tells(const char *text)
             if (secret_bytes(text, s) > 0)
                 return true;
     return false;
+}
+
+static bool starts_mark(const char *s, size_t n)
+{
+    for (size_t i = 0; i < countof(shapes); i++) {
+        size_t mark = strlen(shapes[i].mark);
+        if (n >= mark && memcmp(s, shapes[i].mark, mark) == 0)
+            return true;
+    }
+    return n >= S(KEY_MARK).n && memcmp(s, KEY_MARK, S(KEY_MARK).n) == 0;
+}
+
+// What shape_tells looks for begins with a mark, and json_plain knows no escape that could hide
+// one.
+bool secret_possible(struct str text)
+{
+    bool first[UCHAR_MAX + 1] = { ['-'] = true };  // of KEY_MARK
+    for (size_t i = 0; i < countof(shapes); i++)
+        first[(unsigned char)shapes[i].mark[0]] = true;
+    for (size_t i = 0; i < text.n; i++)
+        if (first[(unsigned char)text.s[i]] && starts_mark(text.s + i, text.n - i))
+            return true;
+    return false;
+}
+
+bool secret_key_plain(struct str key)
+{
+    char text[JSON_KEY_BYTES_MAX + 1];
+    assert(key.n < sizeof text);
+    memcpy(text, key.s, key.n);
+    text[key.n] = '\0';
+    return !secret_named(text);
 }
 
 // Where the walk is, as a list up the stack: a path is written only when there is a problem.

@@ -53,17 +53,53 @@ static bool write_jobs(struct tx *tx, struct operation *self, struct pawl_error 
     return tx_keep(tx, err);
 }
 
+// Ids of requests, for jobs that name none: random numbers are asked for many at a time.
+struct ids {
+    const struct world *world;
+    uint64_t dice[32];
+    size_t left;
+};
+
+static const char *next_id(struct ids *ids, struct arena *arena)
+{
+    if (ids->left == 0) {
+        ids->world->random(ids->world->self, ids->dice, sizeof ids->dice);
+        ids->left = countof(ids->dice);
+    }
+    return id_text(arena, id_after(0, world_wall(ids->world), ids->dice[--ids->left])).s;
+}
+
+// `jobs[7].`, made for every job and read for few: by hand.
+static const char *prefix_of(struct arena *arena, size_t index)
+{
+    enum { BYTES = 32 };
+    char *text = arena_alloc(arena, BYTES), *s = text ? text + BYTES - 1 : NULL;
+    if (!s)
+        return "";
+    *--s = '.';
+    *--s = ']';
+    do
+        *--s = (char)('0' + index % 10);
+    while (index /= 10);
+    s -= S("jobs[").n;
+    return memcpy(s, "jobs[", S("jobs[").n);
+}
+
 static bool read_jobs(struct pawl *pawl, const struct pawl_job *jobs, size_t count,
                       struct arena *arena, struct contract **contracts, struct pawl_error *err)
 {
     struct problems problems = { .arena = arena };
+    struct ids ids = { .world = pawl->world };
     *contracts = arena_new(arena, struct contract, count);
     if (!*contracts)
         return fail(err, PAWL_NO_MEMORY, "no memory to enqueue %zu jobs", count);
     bool fine = true;
     for (size_t i = 0; i < count; i++) {
-        const char *prefix = count == 1 ? "" : str_format(arena, "jobs[%zu].", i).s;
-        fine &= request_contract(pawl, &jobs[i], prefix, &(*contracts)[i], &problems);
+        const char *prefix = count == 1 ? "" : prefix_of(arena, i);
+        struct pawl_job job = jobs[i];
+        if (!job.request_id && count > 1)
+            job.request_id = next_id(&ids, arena);
+        fine &= request_contract(pawl, &job, prefix, &(*contracts)[i], &problems);
     }
     if (arena->failed)
         return fail(err, PAWL_NO_MEMORY, "no memory to enqueue %zu jobs", count);

@@ -16,7 +16,7 @@ bool run_do(struct pawl_run *run, struct operation *operation, struct pawl_error
         return fail(err, PAWL_FENCED, "this run may not write any more");
     operation->always = true;
     bool done = pipeline_do(run->pawl->pipeline, operation, err);
-    runner_leave(run);
+    runner_leave(run->runner);
     return done;
 }
 
@@ -25,7 +25,7 @@ bool run_submit(struct pawl_run *run, struct operation *operation, struct pawl_e
     if (!runner_enter(run))
         return fail(err, PAWL_FENCED, "this run may not write any more");
     bool submitted = pipeline_submit(run->pawl->pipeline, operation, err);
-    runner_leave(run);
+    runner_leave(run->runner);
     return submitted;
 }
 
@@ -92,6 +92,7 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         .self = run,
         .finish = handler->finish != NULL,
         .done = handler->finish == NULL,
+        .known = &run->execution,
     };
     run->failed = run->committed = false;  // an earlier try of this operation may have said so
     if (!progress_write_last(tx, run, err))
@@ -139,6 +140,7 @@ static void end_answered(struct operation *self)
 
 void run_submit_end(struct pawl_run *run)
 {
+    struct runner *runner = run->runner;  // once it is handed over the run is not ours
     struct pawl_error err = {0};
     run->operation = (struct operation){ .run = write_end,
                                          .answered = end_answered,
@@ -150,7 +152,7 @@ void run_submit_end(struct pawl_run *run)
         return;
     }
     bool submitted = pipeline_submit(run->pawl->pipeline, &run->operation, &err);
-    runner_leave(run);
+    runner_leave(runner);
     if (submitted)
         return;
     run->ended_with = err.code;

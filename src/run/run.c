@@ -30,6 +30,15 @@ static void fill_contract(struct pawl_run *run, const struct contract *c)
     };
 }
 
+// Of a run that just began: it has said nothing yet, so there is one text.
+static void fill_execution(struct pawl_run *run, const struct execution *execution)
+{
+    run->execution = *execution;
+    run->execution.lease_owner = run->execution.error_message = S("");
+    run->execution.error_detail = run->execution.progress_message = S("");
+    run->execution.serial_key = keep_str(run, execution->serial_key);
+}
+
 bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct worker *worker)
 {
     const struct job *job = &claimed->job;
@@ -48,6 +57,7 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
     run->traceparent = keep(run, c->traceparent);
     fill_contract(run, c);
     run->lease = lease_of(&claimed->execution, worker);
+    fill_execution(run, &claimed->execution);
     run->timeout_us = c->policy.timeout_us;
     run->lease_us = claimed->execution.lease_us;
     run->step_attempts = c->policy.step_attempts;

@@ -30,6 +30,7 @@ struct pawl_run {
     const char *exec_id, *payload, *traceparent, *key;
     struct contract contract;        // what follow-ups inherit: org, project, correlation
     struct lease lease;
+    struct execution execution;      // as the claim answered it; IN_PROGRESS: the claim started it
     int64_t timeout_us, lease_us, step_attempts;
     pawl_time leased_at;             // by the store's clock
     bool finishing;                  // only the commit phase is left; written under the mutex

@@ -83,9 +83,8 @@ bool runner_enter(struct pawl_run *run)
     return may;
 }
 
-void runner_leave(struct pawl_run *run)
+void runner_leave(struct runner *r)
 {
-    struct runner *r = run->runner;
     pthread_mutex_lock(&r->mutex);
     r->calls--;
     pthread_cond_broadcast(&r->quiet);

@@ -176,7 +176,7 @@ int64_t watch_next(const struct runner *runner);  // monotonic, when that should
 
 // A call that uses the store. False when the run may not any more. Ends with runner_leave.
 CHECKED bool runner_enter(struct pawl_run *run);
-void runner_leave(struct pawl_run *run);
+void runner_leave(struct runner *runner);  // the run may be somebody else's by then
 
 // Its handler begins, with its work or with its commit phase: from here its time counts. False when
 // it was told to stop before.

@@ -31,17 +31,18 @@ static json_t *scalar(const struct yaml_node *node)
     return value ? value : json_stringn(text.s, text.n);
 }
 
-static json_t *value_of(const struct yaml_node *node)
+// What has no memory is missing, and the arena remembers.
+static json_t *value_of(struct arena *arena, const struct yaml_node *node)
 {
     if (node->kind == YAML_TEXT)
         return scalar(node);
-    json_t *value = node->kind == YAML_MAP ? json_object() : json_array();
+    bool map = node->kind == YAML_MAP;
+    json_t *value = map ? json_object() : json_array();
     for (const struct yaml_node *child = node->first; child; child = child->next) {
-        json_t *inside = value_of(child);
-        if (node->kind == YAML_MAP)
-            json_object_setn_new(value, child->key.s, child->key.n, inside);
-        else
-            json_array_append_new(value, inside);
+        json_t *inside = value_of(arena, child);
+        int added = map ? json_object_setn_new(value, child->key.s, child->key.n, inside)
+                        : json_array_append_new(value, inside);
+        arena->failed |= added != 0;
     }
     return value;
 }
@@ -52,7 +53,7 @@ static void read_payload(const struct reading *r, const struct config_row *row,
     (void)row;
     if (!node_is_map(r, node, "a map"))
         return;
-    SCOPED(json) json_t *payload = yaml_null(node) ? json_object() : value_of(node);
+    SCOPED(json) json_t *payload = yaml_null(node) ? json_object() : value_of(r->arena, node);
     *(struct str *)to = json_text(r->arena, payload);
 }
 

@@ -23,11 +23,13 @@ static const struct policy *find_policy(const struct config *config, struct str 
     return policy_builtin(S("scheduled"));
 }
 
+// Only whether there is one: a configuration does not keep a copy for each of its schedules.
 static void check_zone(const struct schedule *schedule, struct problems *problems)
 {
+    SCOPED(arena) struct arena scratch = {0};
     const struct zone *zone;
     struct pawl_error why = {0};
-    if (schedule->timezone.n && !zone_load(problems->arena, schedule->timezone, &zone, &why))
+    if (schedule->timezone.n && !zone_load(&scratch, schedule->timezone, &zone, &why))
         problem_add(problems, "timezone", "%s", why.message);
 }
 

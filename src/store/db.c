@@ -77,6 +77,11 @@ int64_t db_wal_bytes(const struct db *db)
     return db->driver->wal_bytes(db);
 }
 
+bool db_alone(const struct db *db)
+{
+    return db->driver->alone;
+}
+
 void db_ring(struct db *db)
 {
     if (db->bell)

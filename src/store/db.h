@@ -39,6 +39,7 @@ CHECKED bool db_open(struct db **db, const struct db_options *options, struct pa
 void db_close(struct db *db);  // NULL is fine
 uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
+bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
 // short, or held back by a reader, is left for another time.
@@ -63,6 +64,7 @@ struct key_newest {
     int64_t keys;
     pawl_time expires_at;
     bool grown;       // and not written down yet
+    bool put;         // keys were, written down or not
     bool rearranged;  // a generation was sealed, or records were removed from a sealed one
 };
 

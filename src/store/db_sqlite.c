@@ -352,7 +352,8 @@ static int64_t column_int(void *cursor, int column)
 static struct str column_text(void *cursor, int column)
 {
     sqlite3_stmt *handle = ((struct statement *)cursor)->handle;
-    const char *text = (const char *)sqlite3_column_text(handle, column);
+    // As a blob: for a text SQLite makes a copy of its own, to put a NUL behind it.
+    const char *text = sqlite3_column_blob(handle, column);
     return (struct str){ text, text ? (size_t)sqlite3_column_bytes(handle, column) : 0 };
 }
 
@@ -392,6 +393,7 @@ static void close_all(struct db *db)
 }
 
 const struct db_driver sqlite_driver = {
+    .alone = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

@@ -4,6 +4,7 @@
 #include "store/db.h"
 
 struct db_driver {
+    bool alone;  // see db_alone
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);

@@ -37,6 +37,10 @@ struct key_index {
     struct sealed *sealed;    // all before it, in their order
     size_t count;
     struct lanes filters[FILTERS_MAX];
+    // The newest generation, if every key it has was put in by this connection: its lane has them
+    // all, and what is not in it need not be asked for.
+    struct sealed growing;   // generation 0: there is none
+    int64_t growing_keys;
     int64_t asked;  // how often sealed generations without a filter were, since one was read
 };
 
@@ -136,6 +140,54 @@ static bool list_sealed(struct tx *tx, int64_t newest, struct pawl_error *err)
     return true;
 }
 
+static bool find_lane(struct key_index *index, struct sealed *sealed)
+{
+    for (int i = 0; i < FILTERS_MAX; i++) {
+        struct lanes *lanes = &index->filters[i];
+        if (lanes->used == UINT32_MAX)
+            continue;
+        if (!lanes->filter)
+            lanes->filter = filter_new((size_t)index->generation_keys);
+        if (!lanes->filter)
+            return false;
+        sealed->filter = i;
+        sealed->lane = (unsigned)__builtin_ctz(~lanes->used);
+        lanes->used |= UINT32_C(1) << sealed->lane;
+        return true;
+    }
+    return false;
+}
+
+// ----- the newest generation
+
+static void stop_growing(struct key_index *index)
+{
+    if (index->growing.generation)
+        give_lane_back(index, &index->growing);
+    index->growing = (struct sealed){0};
+}
+
+// Of a generation that is empty. Without memory for a filter the store is asked, as always.
+static void start_growing(struct key_index *index, int64_t generation)
+{
+    struct sealed fresh = { .generation = generation, .filter = NO_FILTER };
+    stop_growing(index);
+    if (!find_lane(index, &fresh))
+        return;
+    index->growing = fresh;
+    index->growing_keys = 0;
+}
+
+// Others have put keys in when there are more than were seen here.
+static void watch_growing(struct key_index *index, const struct key_newest *newest)
+{
+    bool known = index->growing.generation == newest->generation;
+    if (newest->keys == 0 && !known)
+        start_growing(index, newest->generation);
+    else if (!known || index->growing_keys != newest->keys)
+        stop_growing(index);
+}
+
 // Once for each transaction: has another one been sealed since?
 static bool look(struct tx *tx, struct pawl_error *err)
 {
@@ -154,28 +206,11 @@ static bool look(struct tx *tx, struct pawl_error *err)
     if (generation != tx->db->key_index->newest && !list_sealed(tx, generation, err))
         return false;
     newest->generation = generation;
+    watch_growing(tx->db->key_index, newest);
     return true;
 }
 
 // ----- filters
-
-static bool find_lane(struct key_index *index, struct sealed *sealed)
-{
-    for (int i = 0; i < FILTERS_MAX; i++) {
-        struct lanes *lanes = &index->filters[i];
-        if (lanes->used == UINT32_MAX)
-            continue;
-        if (!lanes->filter)
-            lanes->filter = filter_new((size_t)index->generation_keys);
-        if (!lanes->filter)
-            return false;
-        sealed->filter = i;
-        sealed->lane = (unsigned)__builtin_ctz(~lanes->used);
-        lanes->used |= UINT32_C(1) << sealed->lane;
-        return true;
-    }
-    return false;
-}
 
 static bool fill_lane(struct tx *tx, const struct sealed *sealed, struct pawl_error *err)
 {
@@ -256,6 +291,16 @@ static int64_t next_generation(struct key_index *index, struct key_search *searc
     return 0;
 }
 
+static bool surely_new(const struct key_index *index, const struct key_search *search,
+                       int64_t generation)
+{
+    const struct sealed *growing = &index->growing;
+    if (growing->generation != generation)
+        return false;
+    const struct filter *filter = index->filters[growing->filter].filter;
+    return !(filter_lanes(filter, (uint64_t)search->hash) >> growing->lane & 1);
+}
+
 static bool holder_of(struct tx *tx, int64_t slot, int64_t *job, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
@@ -267,6 +312,8 @@ bool key_search_next(struct tx *tx, struct key_search *search, struct key_record
 {
     int64_t generation;
     while ((generation = next_generation(tx->db->key_index, search)) > 0) {
+        if (surely_new(tx->db->key_index, search, generation))
+            continue;
         record->slot = key_first_slot(generation) | search->hash;
         if (!holder_of(tx, record->slot, &record->job, err))
             return false;
@@ -300,7 +347,17 @@ static bool open_next(struct tx *tx, struct pawl_error *err)
         || !sql_run(tx, Q_GENERATION_INSERT, err, INT(next)))
         return false;
     tx->keys = (struct key_newest){ .generation = next, .rearranged = true };
+    start_growing(tx->db->key_index, next);
     return true;
+}
+
+static void remember(struct key_index *index, int64_t generation, int64_t hash)
+{
+    const struct sealed *growing = &index->growing;
+    if (growing->generation != generation)
+        return;
+    filter_add(index->filters[growing->filter].filter, growing->lane, (uint64_t)hash);
+    index->growing_keys++;
 }
 
 bool key_put(struct tx *tx, const struct key_search *search, const struct key_record *old,
@@ -312,7 +369,9 @@ bool key_put(struct tx *tx, const struct key_search *search, const struct key_re
     if (!replaces && full && !open_next(tx, err))
         return false;
     newest->keys += !replaces;
-    newest->grown = true;
+    if (!replaces)
+        remember(tx->db->key_index, newest->generation, search->hash);
+    newest->grown = newest->put = true;
     if (newest->expires_at < expires_at)
         newest->expires_at = expires_at;
     return sql_run(tx, replaces ? Q_KEY_REPLACE : Q_KEY_INSERT, err,
@@ -325,5 +384,7 @@ void key_index_take_back(struct tx *tx)
     bool rearranged = tx->keys.rearranged;
     if (rearranged)
         key_index_forget(tx->db->key_index);
+    else if (tx->keys.put)
+        stop_growing(tx->db->key_index);  // its number is too high now: others could make it true
     tx->keys = (struct key_newest){ .rearranged = rearranged };
 }

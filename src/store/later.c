@@ -1,5 +1,5 @@
-// One buffer per statement. They are emptied in the order of the table: it has no row before one
-// that it points at.
+// One buffer per statement. Of two statements for one table only one has rows that are held: rows
+// are inserted in the order they came.
 #include "store/later.h"
 
 #include <assert.h>
@@ -16,6 +16,7 @@ static const struct {
     { Q_EXECUTION_INSERT, "executions" },
     { Q_OUTCOME_COMMIT_DONE, "outcomes" },
     { Q_AUDIT_INSERT, "audit_events" },
+    { Q_AUDIT_INSERT_PLAIN, "audit_events" },
 };
 
 enum { KINDS = countof(kinds), ARGUMENTS_MAX = 19 };
@@ -29,12 +30,24 @@ struct held {
 struct later {
     struct held held[KINDS];
     unsigned before[QUERIES];  // a bit per kind: the statement names its table
+    unsigned rivals[KINDS];    // a bit per other kind of the same table
     bool lost;                 // some could not be inserted: the transaction is incomplete
 };
+
+static unsigned rivals_of(size_t k)
+{
+    unsigned rivals = 0;
+    for (size_t i = 0; i < KINDS; i++)
+        if (i != k && strcmp(kinds[i].table, kinds[k].table) == 0)
+            rivals |= 1u << i;
+    return rivals;
+}
 
 struct later *later_new(void)
 {
     struct later *later = calloc(1, sizeof *later);
+    for (size_t k = 0; later && k < KINDS; k++)
+        later->rivals[k] = rivals_of(k);
     for (size_t q = 0; later && q < QUERIES; q++)
         for (size_t k = 0; k < KINDS; k++)
             if (strstr(queries[q].sqlite, kinds[k].table))
@@ -110,6 +123,9 @@ bool db_later(struct tx *tx, enum query query, const struct value *values, size_
         k++;
     assert(tx->open && k < KINDS && count == (size_t)queries[query].arguments
            && count <= ARGUMENTS_MAX);
+    unsigned rivals = tx->db->later->rivals[k];
+    if (rivals && !later_run(tx, rivals, err))
+        return false;
     struct held *held = &tx->db->later->held[k];
     struct value *row = held->values + held->rows * count;
     for (size_t i = 0; i < count; i++) {

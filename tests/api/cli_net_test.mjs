@@ -100,7 +100,9 @@ test('a server that is not there: which one, and what to do', async () => {
   assert.equal(status, 1);
   assert.match(err, /^pawl: http:\/\/127\.0\.0\.1:1: nobody answers .*pawl serve.*--store\n$/);
   const proxied = await cli(['jobs', '--server', nobody], { env: { http_proxy: 'http://h:1' } });
-  assert.equal(proxied.err, err, 'a proxy is not asked for an address of this machine');
+  const timeless = (text) => text.replace(/after \d+ ms/, '');
+  assert.equal(timeless(proxied.err), timeless(err),
+               'a proxy is not asked for an address of this machine');
 });
 
 // ----- keys

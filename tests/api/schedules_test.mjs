@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, withServer } from './cli.mjs';
-import { run, scratch, start } from './server.mjs';
+import { run, sanitized, scratch, start } from './server.mjs';
 
 const terms = { coalesce: true, misfire_grace_time: '300s', max_instances: 1,
                 expected_max_runtime: '30s' };
@@ -180,7 +180,8 @@ test('SLOT_6_killed_in_a_run_its_row_is_failed_at_the_next_start', async () => {
     const { body } = await second.get(`/v1/jobs/${found.job_id}`);
     assert.deepEqual([body.state, body.failure_type], ['FAILED', 'PROCESS_TERMINATED']);
     assert.equal(await metric(second, 'pawl_runner_recovered_total'), 1);
-    assert.match(second.log, /RECOVERED/);
+    assert.equal(await metric(second, 'pawl_slots_recovered_total'), 1);
+    assert.match(second.log, /SLOTS_RECOVERED.*1 slots that an earlier process/);
     await until('it goes on', async () => (await runsOf(second, 'slow'))[0].status === 'running');
     await accounted(second, 'slow');
     await second.stop();
@@ -372,5 +373,23 @@ test('SLOT_8_a_backfill_runs_the_slots_of_a_range_that_nobody_ran', async () => 
     const many = await server.post(`${at}/backfill`, { ...range, from: '2020-01-01T00:00:00Z' });
     assert.equal(many.status, 413);
     await server.stop();
+  });
+});
+
+// Earlier configurations live on, so each is no larger than what it says.
+test('SLOT_7_a_configuration_read_again_keeps_no_copy_of_a_time_zone_for_each_schedule',
+     { skip: sanitized }, async () => {
+  const schedules = {};
+  for (let i = 0; i < 1000; i++) schedules[`s${i}`] = never({ timezone: 'Europe/Berlin' });
+  const text = config('true', schedules);
+  await inScratch(async (begin) => {
+    const server = await begin({ config: text });
+    const bytes = () => 1024 * Number(
+      readFileSync(`/proc/${server.child.pid}/status`, 'utf8').match(/^RssAnon:\s+(\d+)/m)[1]);
+    await reload(server, text);  // what the allocator keeps for itself is there now
+    const before = bytes();
+    for (let i = 0; i < 8; i++) assert.equal(await reload(server, text), 'CONFIG_LOADED');
+    const each = (bytes() - before) / 8;
+    assert.ok(each < 4e6, `${each} bytes for 1,000 schedules`);
   });
 });

@@ -1,0 +1,188 @@
+// Slots at the edges: claimed ahead of their time, one behind another, refused, and damaged.
+#include <stdio.h>
+
+#include "base/time_text.h"
+#include "slots.h"
+
+// ----- claimed ahead of its time
+
+TEST_EACH_DB(SLOT_8_a_slot_triggered_ahead_keeps_no_other_from_running)
+{
+    struct schedule s = every_five_minutes();
+    struct job job;
+    put(box, &s);
+    to_next_slot(box);
+    OK(slot_trigger(tx, S("ingest"), slot_before_now(box) + MINUTES(10), &job, err));
+    EXPECT_INT(tick(box).claimed, 1);
+    work(box);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    EXPECT_INT(skips(box, "max_instances"), 0);
+}
+
+TEST_EACH_DB(SLOT_3_a_slot_that_was_claimed_ahead_is_not_called_skipped)
+{
+    struct schedule s = every_five_minutes();
+    struct job job;
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    work(box);
+    OK(slot_trigger(tx, S("ingest"), slot_before_now(box) + MINUTES(5), &job, err));
+    to_next_slot(box);
+    struct scheduling round = tick(box);
+    EXPECT_INT(round.claimed, 0);
+    EXPECT_INT(round.skips[SKIP_MAX_INSTANCES], 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM slot_skips"), 0);
+    must_sweep(box);
+    work(box);
+    EXPECT_INT(runs(box, "success"), 2);
+}
+
+// ----- one behind another
+
+// Takes longer than expected, but not twice as long, and keeps its lease.
+static struct lease run_slowly(struct box *box)
+{
+    struct execution e;
+    struct lease lease = must_start(box, "A");
+    for (int i = 0; i < 9; i++) {
+        pass(box, SECONDS(20));
+        OK(execution_heartbeat(tx, &lease, NULL, &e, err));
+    }
+    EXPECT_INT(tick(box).stale, 0);
+    return lease;
+}
+
+TEST_EACH_DB(SLOT_4_slots_that_wait_for_one_another_are_not_stale_for_that)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    OK(schedule_pause(tx, S("ingest"), err));
+    to_next_slot(box);
+    pawl_time now = slot_before_now(box);
+    struct backfill b = { .from = now - MINUTES(30), .to = now - MINUTES(5) };
+    OK(slot_backfill(tx, S("ingest"), &b, err));
+    EXPECT_INT(b.claimed_count, 6);
+    for (int i = 0; i < 6; i++) {
+        struct lease lease = run_slowly(box);
+        must_commit(box, &lease);
+    }
+    EXPECT_INT(runs(box, "success"), 6);
+}
+
+TEST_EACH_DB(SLOT_4_slots_behind_one_that_never_begins_are_stale_with_it)
+{
+    struct schedule s = every_five_minutes();
+    s.coalesce = false;
+    s.misfire_grace_us = HOURS(1);
+    put(box, &s);
+    to_next_slot(box);
+    pass(box, MINUTES(10));
+    EXPECT_INT(tick(box).claimed, 3);
+    OK(schedule_pause(tx, S("ingest"), err));
+    pass(box, MINUTES(4));  // twice the expected runtime
+    EXPECT_INT(tick(box).stale, 3);
+    EXPECT_INT(runs(box, "skipped_timeout"), 3);
+}
+
+TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
+{
+    struct schedule s = every_five_minutes();
+    s.policy = *policy_builtin(S("maintenance"));
+    put(box, &s);
+    to_next_slot(box);
+    tick(box);
+    OK(schedule_pause(tx, S("ingest"), err));
+    struct lease lease = run_slowly(box);
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, MINUTES(1) + SECONDS(1));  // twice the expected runtime since the first start
+    must_sweep(box);
+    EXPECT_INT(tick(box).stale, 0);
+    work(box);
+    EXPECT_INT(runs(box, "success"), 1);
+}
+
+TEST_EACH_DB(SLOT_4_a_schedule_is_rid_of_its_stale_row_before_its_next_slot_is_judged)
+{
+    char name[16];
+    struct schedule s = every_five_minutes();
+    s.expected_us = SECONDS(150);  // stale when the next one is due
+    for (int i = 0; i < 60; i++) { // more than one tick deals with
+        snprintf(name, sizeof name, "s%02d", i);
+        s.name = str_of(name);
+        put(box, &s);
+    }
+    size_t claimed = 0;
+    to_next_slot(box);
+    for (int i = 0; i < 2; i++)
+        claimed += tick(box).claimed;
+    box_sql(box, "UPDATE job_runs SET stale_at = stale_at - id");  // found from last to first
+    to_next_slot(box);
+    for (int i = 0; i < 2; i++)
+        claimed += tick(box).claimed;
+    EXPECT_INT(claimed, 120);
+    EXPECT_INT(skips(box, "max_instances"), 0);
+}
+
+TEST_EACH_DB(SLOT_7_slots_of_an_org_that_is_disabled_are_skipped_as_if_paused)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    box_sql(box, "UPDATE orgs SET disabled_at = 1");
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 0);
+    EXPECT_INT(skips(box, "paused"), 1);
+}
+
+// ----- refused
+
+// Somebody has used the key of the slot's job: the slot cannot be claimed.
+static void take_the_key(struct box *box)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct contract c = contract_with(box, "other", "scheduled");
+    c.idempotency_key = str_format(&arena, "schedule:ingest:%.*s",
+                                   STR(time_text(&arena, slot_before_now(box))));
+    must_add(box, &c);
+}
+
+TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_terms_change_keeps_a_reason)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    take_the_key(box);
+    EXPECT_INT(tick(box).refused, 1);
+    s.every_us = MINUTES(10);
+    put(box, &s);
+    EXPECT_INT(runs(box, "%"), 0);
+    EXPECT_INT(skips(box, "misfire"), 1);
+}
+
+TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_schedule_is_removed_keeps_a_reason)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    take_the_key(box);
+    OK(schedule_remove(tx, S("ingest"), SCHEDULE_FROM_API, err));
+    EXPECT_INT(skips(box, "misfire"), 1);
+}
+
+// ----- damaged
+
+TEST_EACH_DB(SLOT_4_a_damaged_job_keeps_no_other_slot_from_running)
+{
+    struct schedule s = every_five_minutes();
+    struct schedule other = every_five_minutes();
+    other.name = S("other");
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    box_sql(box, "DELETE FROM ready");  // its job is nowhere now
+    box->damaged = true;
+    put(box, &other);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+}
