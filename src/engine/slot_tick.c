@@ -155,8 +155,7 @@ static bool end_waiting(struct tx *tx, struct stale *row, struct job *job, struc
     if (from + job->contract.policy.timeout_us > tx->now)
         return postpone(tx, row, from + job->contract.policy.timeout_us, err);
     return close_row(tx, row, S("it did not begin within twice its expected_max_runtime"), err)
-        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED,
-                           S("its slot went stale before it began"), err);
+        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, ENDED_STALE, err);
 }
 
 // Whoever closes a row ends its job in the same transaction. A job that waits for another try has
