@@ -806,7 +806,8 @@ UPDATE queue_pauses SET resumed_at = $3 WHERE queue = $1 AND org = $2 AND resume
 DELETE FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NOT NULL;
 
 -- name: share_paused
-SELECT paused_at FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+SELECT paused_at, paused_by FROM queue_pauses
+ WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
 
 -- name: shares_of_org
 SELECT queue, paused_at, paused_by FROM queue_pauses WHERE org = $1 AND resumed_at IS NULL;
@@ -1047,7 +1048,7 @@ SELECT id FROM job_runs
 SELECT coalesce(min(stale_at), 0) FROM job_runs WHERE finished_at IS NULL;
 
 -- When the turn of a slot came: now, while one that was claimed with it and before it is open; else
--- when the last of those ended. 0: it is the first.
+-- when the last of those that began ended. 0: none of them did, or it is the first.
 -- name: run_turn
 SELECT CASE WHEN EXISTS (SELECT 1 FROM job_runs b
                           WHERE b.org = r.org AND b.job_name = r.job_name
@@ -1058,7 +1059,9 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM job_runs b
                             WHERE b.org = r.org AND b.job_name = r.job_name
                               AND b.scheduled_for >= r.submission
                               AND b.scheduled_for < r.scheduled_for
-                              AND b.submission = r.submission), 0) END
+                              AND b.submission = r.submission
+                              AND EXISTS (SELECT 1 FROM executions e WHERE e.job = b.job)),
+                          0) END
   FROM job_runs r WHERE r.id = $1;
 
 -- name: run_job_of
@@ -1092,6 +1095,72 @@ SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
   FROM slot_skips
  WHERE org = $1 AND job_name = $2 AND id < $3
  ORDER BY id DESC LIMIT $4;
+
+-- ===== explain
+
+-- name: instance_any_alive
+-- scans: the short list of processes
+SELECT count(*) FROM (SELECT 1 FROM instances WHERE alive_until > $1 LIMIT 1) AS first;
+
+-- What a claim takes before the job of this place, the nearest first: $5 rows of whatever org.
+-- name: ready_lane_before
+SELECT rank, org, project FROM ready
+ WHERE queue = $1 AND type = $2 AND (rank, job) < ($3, $4)
+ ORDER BY rank DESC, job DESC LIMIT $5;
+
+-- name: ready_holds
+SELECT count(*) FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+
+-- How many hold a job of this type from this queue now; $4 is 0 for every org.
+-- name: executions_of_lane
+-- scans: live executions only, by their own index
+SELECT count(*) FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL AND lease_expires_at > $3
+   AND queue = $1 AND type = $2 AND (org = $4 OR $4 = 0)
+   AND ($5 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
+                                 AND instr($5, j.project_id) > 0)) --sqlite
+   --postgres: AND ($5::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($5, j.project_id) > 0))
+;
+
+-- How many of the newest $6 executions are of this type and queue and began after $3.
+-- name: executions_of_lane_newest
+-- scans: so many rows from the end
+SELECT count(*) FROM (SELECT n.queue, n.type, n.org, n.job, n.leased_at FROM executions n
+                       ORDER BY n.id DESC LIMIT $6) e
+ WHERE e.queue = $1 AND e.type = $2 AND e.leased_at > $3 AND (e.org = $4 OR $4 = 0)
+   AND ($5 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job --sqlite
+                                 AND instr($5, j.project_id) > 0)) --sqlite
+   --postgres: AND ($5::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($5, j.project_id) > 0))
+;
+
+-- Who waits longer for a serial key.
+-- name: parked_serial_before
+SELECT j.project_id FROM parked p
+  JOIN jobs j ON j.id = p.job
+ WHERE p.org = $1 AND p.serial_key = $2 AND p.job < $3
+ ORDER BY p.job DESC LIMIT $4;
+
+-- name: wait_limit_of_job
+SELECT expires_at FROM wait_limits WHERE job = $1;
+
+-- Who paused a whole queue last.
+-- name: queue_paused_by
+SELECT actor_id FROM audit_events
+ WHERE subject = $1 AND org = 0 AND event = $2
+ ORDER BY id DESC LIMIT 1;
+
+-- How a job ended that no execution ended.
+-- name: outcome_error
+SELECT coalesce(execution, 0), error FROM outcomes WHERE job = $1;
+
+-- The newest job that was made to do its work again.
+-- name: job_made_again
+SELECT id, id_low, origin, project_id FROM jobs
+ WHERE parent = $1 AND parent IS NOT NULL AND origin <> 'follow_up'
+ ORDER BY id DESC LIMIT 1;
+
+-- name: run_of_job
+SELECT job_name, scheduled_for FROM job_runs WHERE job = $1;
 
 -- ===== the lead
 

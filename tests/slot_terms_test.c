@@ -196,3 +196,23 @@ TEST_EACH_DB(RUN_10_a_tick_with_nothing_due_takes_as_many_statements_with_many_s
     EXPECT_INT(claimed, 301);
     EXPECT(rounds > 6);
 }
+
+TEST_EACH_DB(RUN_10_what_was_missed_in_a_long_outage_comes_in_pieces)
+{
+    struct schedule s = every_five_minutes();
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "s%d", i);
+        s.name = str_of(name);
+        put(box, &s);
+    }
+    pass(box, DAYS(1));
+    size_t claimed = 0;
+    struct scheduling now;
+    do {
+        now = tick(box);
+        EXPECT(now.rows <= 50 + CATCH_UP_MAX);
+        claimed += now.claimed;
+    } while (now.more);
+    EXPECT_INT(claimed, 20);
+}

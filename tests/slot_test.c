@@ -1,6 +1,8 @@
 // Slots in virtual time: claimed once, by the clock or by hand, and closed with their job.
 #include "slots.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 TEST_EACH_DB(SLOT_2_a_claimed_slot_has_every_column)
@@ -351,4 +353,34 @@ TEST_EACH_DB(SLOT_2_another_org_has_schedules_of_its_own)
     box->caller = mine;
     OK(schedule_runs(tx, S("ingest"), 0, 10, &list, err));
     EXPECT_INT(list.count, 1);
+}
+
+TEST_EACH_DB(SLOT_2_a_list_of_schedules_with_large_payloads_comes_in_pages)
+{
+    enum { COUNT = 7, BYTES = 900 << 10 };
+    char *payload = malloc(BYTES + 1);
+    memset(payload, 'x', BYTES);
+    payload[BYTES] = '\0';
+    memcpy(payload, "{\"a\":\"", 6);
+    memcpy(payload + BYTES - 2, "\"}", 2);
+    struct schedule s = every_five_minutes();
+    s.payload = (struct str){ payload, BYTES };
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%d", i);
+        s.name = str_of(name);
+        put(box, &s);
+    }
+    struct schedule_list list;
+    size_t pages = 0, seen_of_all = 0;
+    struct str after = S("");
+    do {
+        OK(schedules_list(tx, after, 100, &list, err));
+        after = str_dup(test_arena(), list.next);
+        seen_of_all += list.count;
+        pages++;
+    } while (after.n);
+    EXPECT_INT(seen_of_all, COUNT);
+    EXPECT_INT(pages, 2);
+    free(payload);
 }

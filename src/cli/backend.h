@@ -54,6 +54,8 @@ struct backend {
     bool (*wait)(struct cli *cli, struct id id, json_t **job, struct pawl_error *err);
     // The job with its executions, steps and audit.
     bool (*record)(struct cli *cli, struct id id, json_t **record, struct pawl_error *err);
+    // Why it is where it is.
+    bool (*explain)(struct cli *cli, struct id id, json_t **explanation, struct pawl_error *err);
     bool (*jobs)(struct cli *cli, const struct job_filter *filter, struct page *page,
                  struct pawl_error *err);
     bool (*act)(struct cli *cli, struct id id, enum job_act act, json_t **job,
@@ -101,6 +103,7 @@ struct backend {
         .enqueue = (enqueue_jobs),                                                                 \
         .wait = wait_for_end,                                                                      \
         .record = record_of,                                                                       \
+        .explain = explain_job,                                                                    \
         .jobs = list_jobs,                                                                         \
         .act = act_on_job,                                                                         \
         .change = change_job,                                                                      \

@@ -60,6 +60,12 @@ static bool record_of(struct cli *cli, struct id id, json_t **record, struct paw
     return made || fail(err, PAWL_NO_MEMORY, "no memory for the answer");
 }
 
+static bool explain_job(struct cli *cli, struct id id, json_t **explanation, struct pawl_error *err)
+{
+    return ask(cli, &(struct request){ .method = "GET", .path = job_path(cli, id, "/explain") },
+               explanation, err);
+}
+
 // The page at `path`, which has a query.
 static bool list_page(struct cli *cli, struct str path, struct page *page, struct pawl_error *err)
 {

@@ -6,6 +6,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "engine/event.h"
+#include "engine/explain.h"
 #include "engine/step.h"
 #include "model/json_field.h"
 #include "server/event_json.h"
@@ -119,6 +120,14 @@ static bool record_of(struct cli *cli, struct id id, json_t **record, struct paw
         { "audit", events_json(arena, &job, events, event_count) },
     };
     return give(record, json_object_of(fields, countof(fields)), err);
+}
+
+static bool explain_job(struct cli *cli, struct id id, json_t **out, struct pawl_error *err)
+{
+    struct explanation explanation;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_READ, &cli->arena, &tx, err) && job_explain(&tx, id, &explanation, err)
+        && give(out, explanation_json(&cli->arena, &explanation), err);
 }
 
 // The row to go on from, as a text, since a cursor is one.

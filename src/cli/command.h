@@ -149,6 +149,7 @@ CHECKED bool command_enqueue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_import(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_jobs(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_show(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_explain(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_submit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_cancel(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);

@@ -68,6 +68,15 @@ static const struct command commands[] = {
       .example = "pawl show 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_show,
       OFFERS(WHERE, ORG, JSON, HELP) },
+    { "explain", "ID", 1, 1, "say why a job is where it is, and what to do about it",
+      .details =
+          "Names the one cause that keeps the job where it is, or ended it as it did: held, not\n"
+          "due, backing off, behind its serial key, in a paused queue, behind other jobs, without\n"
+          "a worker, with one that fell silent, out of attempts, and so on; since when, until\n"
+          "when, and what to do. What else is true of it follows as `also`.\n",
+      .example = "pawl explain 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_explain,
+      OFFERS(WHERE, ORG, JSON, HELP) },
     { "submit", "ID", 1, 1, "submit a job that was left CREATED",
       .details = "",
       .example = "pawl submit 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",

@@ -10,6 +10,7 @@
 #include "engine/job.h"
 #include "engine/lane.h"
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "engine/shelf.h"
 #include "engine/slot.h"
 #include "model/text_rule.h"
@@ -208,32 +209,20 @@ static bool take_sound(struct tx *tx, struct claiming *c, const struct waiting *
     return fail(err, why.code, "%s", why.message);
 }
 
-static bool share_is_paused(struct tx *tx, int64_t queue, int64_t org, bool *paused,
-                            struct pawl_error *err)
-{
-    pawl_time since = 0;
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_SHARE_PAUSED, err, INT(queue), INT(org))
-        || !rows_number(&rows, &since, err))
-        return false;
-    *paused = since != 0;
-    return true;
-}
-
 // The next candidate whose org has not paused its share; others are put on their shelf. So many of
 // them end the search for this time, and whoever waits is told that there may be more.
 static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
                        const struct waiting **place, struct pawl_error *err)
 {
     for (;;) {
-        bool paused = false;
+        struct share_pause pause;
         if (!lanes_take(tx, &source->lanes, room(c), place, err))
             return false;
         if (!*place || !source->lanes.has_pauses)
             return true;
-        if (!share_is_paused(tx, source->lanes.queue, (*place)->org, &paused, err))
+        if (!share_paused(tx, source->lanes.queue, (*place)->org, &pause, err))
             return false;
-        if (!paused)
+        if (pause.since == 0)
             return true;
         if (!shelf_put(tx, *place, err))
             return false;
@@ -352,19 +341,13 @@ static bool has_source(const struct claiming *c, int64_t queue)
     return false;
 }
 
-static bool paused_since(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_QUEUE_PAUSED, err, INT(queue)) && rows_number(&rows, since, err);
-}
-
 static bool add_named(struct tx *tx, struct claiming *c, struct pawl_error *err)
 {
     for (size_t i = 0; i < c->claim->queue_count; i++) {
         int64_t queue = 0;
         pawl_time paused = 0;
         if (!name_find(tx, NAME_QUEUE, c->claim->queues[i], &queue, err)
-            || !paused_since(tx, queue, &paused, err))
+            || !queue_paused(tx, queue, &paused, err))
             return false;
         if (queue != 0 && paused == 0 && !has_source(c, queue)
             && !source_add(tx, c, queue, c->claim->queues[i], err))
@@ -382,8 +365,11 @@ static bool look_for_pauses(struct tx *tx, const struct claiming *c, struct sour
         || !rows_number(&rows, &found, err))
         return false;
     source->lanes.has_pauses = found != 0;
-    return found == 0 || c->org == 0
-        || share_is_paused(tx, source->lanes.queue, c->org, &source->closed, err);
+    struct share_pause pause = {0};
+    if (found && c->org && !share_paused(tx, source->lanes.queue, c->org, &pause, err))
+        return false;
+    source->closed = pause.since != 0;
+    return true;
 }
 
 // A queue is looked into when its turn comes first: commit phases before new work.

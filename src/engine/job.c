@@ -82,7 +82,7 @@ bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error 
     if (job->state == JOB_RUNNING)
         return request_cancel(tx, job, err);
     return event_append(tx, job_subject(job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
-        && job_end_waiting(tx, job, FAILURE_CANCELLED, S("cancelled before it started"), err);
+        && job_end_waiting(tx, job, FAILURE_CANCELLED, ENDED_CANCELLED, err);
 }
 
 static bool change_allowed(struct tx *tx, const struct job *job, const struct job_change *change,

@@ -12,6 +12,11 @@ struct subject job_subject(const struct job *job);  // of its audit events
 // found.
 CHECKED bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
 
+// The same, but damage is reported instead of refused: `problem` is NULL, or what is wrong with the
+// records, and then the job's state and what follows from it mean nothing.
+CHECKED bool job_look(struct tx *tx, struct id id, struct job *job, const char **problem,
+                      struct pawl_error *err);
+
 // The job of this row key, in any org: for the engine's own use.
 CHECKED bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err);
 
@@ -24,8 +29,7 @@ CHECKED bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting
 CHECKED bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
                             struct pawl_error *err);
 
-// The same for verify, which reports damage instead of stopping at it: `problem` is NULL, or what
-// is wrong with the records, and then the job's state and what follows from it mean nothing.
+// The job of this row key, in any org, and what is wrong with its records: for verify.
 CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const char **problem,
                          struct pawl_error *err);
 
@@ -71,6 +75,12 @@ struct remake {
 };
 CHECKED bool job_remake(struct tx *tx, const struct job *old, const struct remake *how,
                         struct job *job, struct pawl_error *err);
+
+// Why a job that waited was ended, as its outcome has it.
+#define ENDED_CANCELLED S("cancelled before it started")
+#define ENDED_PURGED S("its queue was purged by an operator")
+#define ENDED_MAX_WAIT S("it waited longer than its max_wait")
+#define ENDED_STALE S("its slot went stale before it began")
 
 // Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
 CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,

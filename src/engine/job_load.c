@@ -264,12 +264,20 @@ static bool load(struct tx *tx, const struct wanted *wanted, struct job *job,
     return examine(tx, wanted, job, &problem, err) && sound(tx, job, problem, err);
 }
 
-bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+bool job_look(struct tx *tx, struct id id, struct job *job, const char **problem,
+              struct pawl_error *err)
 {
     int64_t org = 0;
+    *problem = NULL;
     return caller_org(tx, &org, err)
-        && load(tx, &(struct wanted){ id.high, INT(id.low), INT_OR_NONE(org), tx->caller }, job,
-                err);
+        && examine(tx, &(struct wanted){ id.high, INT(id.low), INT_OR_NONE(org), tx->caller }, job,
+                   problem, err);
+}
+
+bool job_load(struct tx *tx, struct id id, struct job *job, struct pawl_error *err)
+{
+    const char *problem = NULL;
+    return job_look(tx, id, job, &problem, err) && sound(tx, job, problem, err);
 }
 
 bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_error *err)

@@ -70,22 +70,20 @@ static bool unpark(struct tx *tx, const struct waiting *w, enum job_phase phase,
     return sql_run(tx, Q_PARKED_DELETE, err, INT(w->job));
 }
 
-// The job that runs with this key; 0 when none does.
-static bool running_of_key(struct tx *tx, const struct waiting *w, int64_t *job,
+static bool running_of_key(struct tx *tx, int64_t org, struct str serial_key, int64_t *job,
                            struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_SERIAL_RUNNING, err, INT(w->org), TEXT(w->serial_key))
+    return sql_ask(tx, &rows, Q_SERIAL_RUNNING, err, INT(org), TEXT(serial_key))
         && rows_number(&rows, job, err);
 }
 
-// The ready job of the same key; `job` is 0 when there is none.
-static bool ready_of_key(struct tx *tx, const struct waiting *w, struct waiting *head,
+static bool ready_of_key(struct tx *tx, int64_t org, struct str serial_key, struct waiting *head,
                          struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    *head = (struct waiting){ .org = w->org, .serial_key = w->serial_key };
-    if (!sql_ask(tx, &rows, Q_READY_SERIAL, err, INT(w->org), TEXT(w->serial_key)))
+    *head = (struct waiting){ .org = org, .serial_key = serial_key };
+    if (!sql_ask(tx, &rows, Q_READY_SERIAL, err, INT(org), TEXT(serial_key)))
         return false;
     if (rows_next(&rows)) {
         head->queue = shelf_queue(row_int(&rows));
@@ -98,21 +96,28 @@ static bool ready_of_key(struct tx *tx, const struct waiting *w, struct waiting 
     return rows_ok(&rows, err);
 }
 
+bool place_key_use(struct tx *tx, int64_t org, struct str serial_key, struct key_use *use,
+                   struct pawl_error *err)
+{
+    return running_of_key(tx, org, serial_key, &use->running, err)
+        && ready_of_key(tx, org, serial_key, &use->first, err);
+}
+
 // A job whose key is busy waits behind it. One that is older than the ready job of its key (it was
 // delayed, or is tried again) takes that job's turn: oldest due first.
 static bool enter_key(struct tx *tx, const struct waiting *w, enum job_phase *phase,
                       struct pawl_error *err)
 {
-    int64_t running = 0;
-    struct waiting head;
-    if (!running_of_key(tx, w, &running, err) || !ready_of_key(tx, w, &head, err))
+    struct key_use use;
+    if (!place_key_use(tx, w->org, w->serial_key, &use, err))
         return false;
-    bool older_first = head.job != 0 && head.job < w->job;
-    *phase = running != 0 || older_first ? PHASE_BLOCKED : PHASE_READY;
+    const struct waiting *head = &use.first;
+    bool older_first = head->job != 0 && head->job < w->job;
+    *phase = use.running != 0 || older_first ? PHASE_BLOCKED : PHASE_READY;
     if (*phase == PHASE_BLOCKED)
         return park(tx, w, PHASE_BLOCKED, 0, err);
-    if (head.job != 0
-        && !(leave_ready(tx, &head, err) && park(tx, &head, PHASE_BLOCKED, 0, err)))
+    if (head->job != 0
+        && !(leave_ready(tx, head, err) && park(tx, head, PHASE_BLOCKED, 0, err)))
         return false;
     return enter_ready(tx, w, err);
 }

@@ -36,6 +36,15 @@ CHECKED bool place_queue(struct tx *tx, const struct waiting *waiting, pawl_time
 CHECKED bool place_park(struct tx *tx, const struct waiting *waiting, enum job_phase phase,
                         pawl_time due_at, struct pawl_error *err);
 
+// Who has the turn of a serial key: the job that runs with it, and the oldest that is due. A job of
+// the key that is due waits for the one, and for the other if that is older than itself.
+struct key_use {
+    int64_t running;       // 0: none
+    struct waiting first;  // its `job` is 0 when there is none
+};
+CHECKED bool place_key_use(struct tx *tx, int64_t org, struct str serial_key, struct key_use *use,
+                           struct pawl_error *err);
+
 // Takes a waiting job out of its place; the next of its serial key moves up if it was ready.
 CHECKED bool place_leave(struct tx *tx, const struct job *job, struct pawl_error *err);
 

@@ -19,11 +19,9 @@ static bool end(struct tx *tx, struct purge *purge, int64_t key, struct pawl_err
         return true;  // it moved on while its neighbours were ended
     purge->ended++;
     if (job.state == JOB_QUEUED)
-        return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
-                               S("its queue was purged by an operator"), err);
+        return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED, ENDED_PURGED, err);
     return event_append(tx, job_subject(&job), EVENT_JOB_CANCEL_REQUESTED, S(""), err)
-        && job_end_waiting(tx, &job, FAILURE_CANCELLED,
-                           S("its queue was purged by an operator"), err);
+        && job_end_waiting(tx, &job, FAILURE_CANCELLED, ENDED_PURGED, err);
 }
 
 // A row that was looked at; `wanted`: it is of the share, and was there when the purge began.

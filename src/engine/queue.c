@@ -53,6 +53,26 @@ bool share_of_caller(struct tx *tx, struct str queue, struct share *share, struc
         || org_intern(tx, tx->caller->org_id, &share->org, err);
 }
 
+bool queue_paused(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_QUEUE_PAUSED, err, INT(queue)) && rows_number(&rows, since, err);
+}
+
+bool share_paused(struct tx *tx, int64_t queue, int64_t org, struct share_pause *pause,
+                  struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    *pause = (struct share_pause){0};
+    if (!sql_ask(tx, &rows, Q_SHARE_PAUSED, err, INT(queue), INT(org)))
+        return false;
+    if (rows_next(&rows)) {
+        pause->since = row_int(&rows);
+        pause->by = row_text(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
 static bool pause_share(struct tx *tx, const struct share *share, int64_t *changed,
                         struct pawl_error *err)
 {

@@ -69,6 +69,23 @@ CHECKED bool queues_list(struct tx *tx, struct queue_view **queues, size_t *coun
 
 json_t *queue_json(struct arena *arena, const struct queue_view *queue);  // the caller owns it
 
+// ----- for whoever asks whether something of it may be taken
+
+// Since when a whole queue is paused; 0: it is not.
+CHECKED bool queue_paused(struct tx *tx, int64_t queue, pawl_time *since, struct pawl_error *err);
+
+// Since when a ready job could be claimed.
+CHECKED bool queue_ready_since(struct tx *tx, int64_t job, pawl_time *since,
+                               struct pawl_error *err);
+
+// An org's share; `since` is 0 when it is not paused.
+struct share_pause {
+    pawl_time since;
+    struct str by;
+};
+CHECKED bool share_paused(struct tx *tx, int64_t queue, int64_t org, struct share_pause *pause,
+                          struct pawl_error *err);
+
 // ----- for the parts of it
 
 // The number of a queue that has terms or that the caller's org has used; 0: never used by anybody.

@@ -111,7 +111,7 @@ static bool oldest_in(struct tx *tx, int64_t number, int64_t org, int64_t *job,
         && rows_number(&rows, job, err);
 }
 
-static bool ready_since(struct tx *tx, int64_t job, pawl_time *since, struct pawl_error *err)
+bool queue_ready_since(struct tx *tx, int64_t job, pawl_time *since, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
     return sql_ask(tx, &rows, Q_JOB_READY_SINCE, err, INT(job)) && rows_number(&rows, since, err);
@@ -128,20 +128,14 @@ static bool find_oldest(struct tx *tx, int64_t org, struct queue_view *view,
         return false;
     if (shelved && (!oldest || shelved < oldest))
         oldest = shelved;
-    return oldest == 0 || ready_since(tx, oldest, &view->oldest_ready_at, err);
-}
-
-static bool paused_since(struct tx *tx, int64_t number, pawl_time *since, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_QUEUE_PAUSED, err, INT(number)) && rows_number(&rows, since, err);
+    return oldest == 0 || queue_ready_since(tx, oldest, &view->oldest_ready_at, err);
 }
 
 static bool complete(struct tx *tx, int64_t org, struct queue_view *view, struct pawl_error *err)
 {
     view->term = queue_term_of(tx->queue_terms, view->name);
     return view->number == 0
-        || (paused_since(tx, view->number, &view->paused_at, err)
+        || (queue_paused(tx, view->number, &view->paused_at, err)
             && find_oldest(tx, org, view, err));
 }
 

@@ -6,6 +6,8 @@
 
 // ----- schedules
 
+enum { LIST_BYTES_MAX = 4 << 20 };
+
 struct named {
     int64_t id;
     struct str name;
@@ -31,11 +33,12 @@ static bool names_after(struct tx *tx, struct str after, size_t limit, struct li
 }
 
 // Adds what the caller may see of these. A limited one goes past others' without hearing of them.
-static bool add_seen(struct tx *tx, const struct list *names, struct list *views,
+// Payloads may be large: a page is full when it has so many bytes of them.
+static bool add_seen(struct tx *tx, const struct list *names, struct list *views, size_t *bytes,
                      struct pawl_error *err)
 {
     const struct named *all = names->items;
-    for (size_t i = 0; i < names->count; i++) {
+    for (size_t i = 0; i < names->count && *bytes < LIST_BYTES_MAX; i++) {
         struct schedule_view v, *kept;
         if (!schedule_load_row(tx, all[i].id, &v, err))
             return false;
@@ -44,6 +47,7 @@ static bool add_seen(struct tx *tx, const struct list *names, struct list *views
         if (!(kept = list_add(views)))
             return fail(err, PAWL_NO_MEMORY, "no memory to list schedules");
         *kept = v;
+        *bytes += v.schedule.payload.n;
     }
     return true;
 }
@@ -53,14 +57,16 @@ bool schedules_list(struct tx *tx, struct str after, size_t limit, struct schedu
 {
     struct list views = list_of(tx->arena, sizeof(struct schedule_view));
     bool more = limit > 0;
+    size_t bytes = 0;
     *list = (struct schedule_list){0};
-    while (more && views.count < limit) {
+    while (more && views.count < limit && bytes < LIST_BYTES_MAX) {
         struct list names = list_of(tx->arena, sizeof(struct named));
         size_t wanted = limit - views.count;
-        if (!names_after(tx, after, wanted, &names, err) || !add_seen(tx, &names, &views, err))
+        if (!names_after(tx, after, wanted, &names, err)
+            || !add_seen(tx, &names, &views, &bytes, err))
             return false;
-        more = names.count == wanted;
-        if (more)
+        more = names.count == wanted || bytes >= LIST_BYTES_MAX;
+        if (names.count == wanted)
             after = ((struct named *)names.items)[wanted - 1].name;
     }
     list->schedules = views.items;

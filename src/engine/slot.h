@@ -41,7 +41,7 @@ CHECKED bool slot_backfill(struct tx *tx, struct str name, struct backfill *back
 struct scheduling {
     const struct instance *instance;
     pawl_time wall;      // the scheduler's own clock: one that is off does not lead
-    size_t limit;        // schedules in one transaction
+    size_t limit;        // schedules in one transaction, and about as many rows
     // What came of it.
     bool leads;          // this instance
     bool took_over;      // just now
@@ -49,6 +49,7 @@ struct scheduling {
     int64_t term;
     struct str leader;   // who leads, when this one does not
     size_t claimed, stale;
+    size_t rows;         // that were written: runs and skips
     size_t skips[SKIP_REASONS];
     size_t refused;      // schedules whose slots could not be claimed: looked at again soon ...
     struct pawl_error why;  // ... and what was wrong with the last of them
@@ -102,6 +103,7 @@ struct settled {
     struct str worker_instance;
     bool none_runs;  // those that would are misfires: it was tried and refused
     size_t claimed, stale;
+    size_t rows;     // of runs and skips
     size_t skips[SKIP_REASONS];
 };
 CHECKED bool slots_settle(struct tx *tx, const struct schedule_view *view,

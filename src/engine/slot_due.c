@@ -46,6 +46,7 @@ static bool skip(struct tx *tx, const struct schedule_view *v, const struct skip
                           INT(row->scheduled_for), INT(row->until), INT(row->slots),
                           TEXT(str_of(skip_reason_name(row->reason))), INT(tx->now)))
         return false;
+    settled->rows += changed != 0;
     if (changed)
         settled->skips[row->reason] += row->slots ? (size_t)row->slots : COUNTED_MAX;
     return true;
@@ -83,6 +84,7 @@ static bool run_slot(struct tx *tx, struct submission *submission, pawl_time slo
     if (!slot_claim(tx, submission, slot, &job, &claimed, err))
         return false;
     settled->claimed += claimed;
+    settled->rows += claimed;
     return true;
 }
 

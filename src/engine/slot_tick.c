@@ -155,8 +155,7 @@ static bool end_waiting(struct tx *tx, struct stale *row, struct job *job, struc
     if (from + job->contract.policy.timeout_us > tx->now)
         return postpone(tx, row, from + job->contract.policy.timeout_us, err);
     return close_row(tx, row, S("it did not begin within twice its expected_max_runtime"), err)
-        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED,
-                           S("its slot went stale before it began"), err);
+        && job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, ENDED_STALE, err);
 }
 
 // Whoever closes a row ends its job in the same transaction. A job that waits for another try has
@@ -239,6 +238,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
     if (schedule_load_row(tx, id, &v, &why) && slots_settle(tx, &v, &settled, &why)) {
         s->claimed += settled.claimed;
         s->stale += settled.stale;
+        s->rows += settled.rows;
         for (size_t i = 0; i < SKIP_REASONS; i++)
             s->skips[i] += settled.skips[i];
         return tx_keep(tx, err);
@@ -264,10 +264,10 @@ static bool settle_due(struct tx *tx, struct scheduling *s, struct pawl_error *e
     struct keys keys = {0};
     if (!due_ids(tx, s->limit, &keys, err))
         return false;
-    for (size_t i = 0; i < keys.count; i++)
+    for (size_t i = 0; i < keys.count && s->rows < s->limit; i++)
         if (!settle_one(tx, keys.at[i], s, err))
             return false;
-    s->more = s->more || keys.count == s->limit;
+    s->more = s->more || keys.count == s->limit || s->rows >= s->limit;
     return true;
 }
 

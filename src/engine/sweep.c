@@ -15,8 +15,6 @@ static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *
         && rows_keys(&rows, keys, err);
 }
 
-// A lease ends with its run's deadline at the latest. One that ended there was renewed to the last:
-// the run took too long. One that ended before was not renewed: its worker is gone.
 static bool expire(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
 {
     struct execution e;
@@ -26,7 +24,7 @@ static bool expire(struct tx *tx, int64_t key, struct swept *swept, struct pawl_
         swept->finished++;
         return execution_reconcile(tx, &e, err);
     }
-    if (e.status == EXECUTION_IN_PROGRESS && e.lease_expires_at >= e.deadline_at) {
+    if (execution_took_too_long(&e)) {
         swept->timed_out++;
         return execution_end(tx, &e, END_TIMEOUT,
                              &(struct work_error){ .class = ERROR_TIMEOUT,
@@ -55,8 +53,7 @@ static bool give_up(struct tx *tx, int64_t key, struct swept *swept, struct pawl
     if (job.state != JOB_QUEUED || job.attempt > 0)
         return true;
     swept->gave_up++;
-    return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED,
-                           S("it waited longer than its max_wait"), err);
+    return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED, ENDED_MAX_WAIT, err);
 }
 
 static const struct {

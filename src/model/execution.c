@@ -34,6 +34,11 @@ static bool in_order(pawl_time first, pawl_time second)
     return first == 0 || second == 0 || first <= second;
 }
 
+bool execution_took_too_long(const struct execution *e)
+{
+    return e->status == EXECUTION_IN_PROGRESS && e->lease_expires_at >= e->deadline_at;
+}
+
 const char *execution_problem(const struct execution *e)
 {
     bool started = e->status == EXECUTION_IN_PROGRESS || e->status == EXECUTION_COMMITTED

@@ -47,6 +47,11 @@ CHECKED bool execution_move(struct execution *execution, enum execution_status t
 struct tally tally_after(const struct tally *tally, enum end_reason reason,
                          enum error_class class, bool retried);
 
+// Of an execution whose lease is over: whether it had its whole time. A lease ends with the run's
+// deadline at the latest. One that ended there was renewed to the last: the run took too long. One
+// that ended before was not renewed: its worker is gone.
+bool execution_took_too_long(const struct execution *execution);
+
 // What must hold in the execution's status: NULL, or what does not.
 const char *execution_problem(const struct execution *execution);
 

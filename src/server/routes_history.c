@@ -1,6 +1,8 @@
-// Routes that tell what has happened to one job: executions, audit trail, steps, log lines.
+// Routes that tell what has happened to one job: executions, audit trail, steps, log lines, and why
+// it is where it is.
 #include "engine/event.h"
 #include "engine/execution.h"
+#include "engine/explain.h"
 #include "engine/log.h"
 #include "engine/step.h"
 #include "model/json_field.h"
@@ -16,6 +18,7 @@ struct history {
     struct step *steps;
     size_t count;
     struct log_page log;
+    struct explanation explanation;
     int64_t limit;
     struct str cursor;
 };
@@ -124,6 +127,20 @@ static bool logs_answer(struct exchange *x, struct pawl_error *err)
     return answer_list(x, items, more ? page->lines[page->count - 1].seq : 0, err);
 }
 
+// ----- explain
+
+static bool explain_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct history *h = x->data;
+    return job_explain(tx, h->one.id, &h->explanation, err);
+}
+
+static bool explain_answer(struct exchange *x, struct pawl_error *err)
+{
+    const struct history *h = x->data;
+    return exchange_answer(x, 200, explanation_json(&x->arena, &h->explanation), err);
+}
+
 #define HISTORY(word, text, page)                                                            \
     {                                                                                             \
         .method = "GET", .path = "/v1/jobs/{id}/" #word, .permission = MAY_READ,                  \
@@ -136,6 +153,8 @@ static const struct route rows[] = {
     HISTORY(executions, "Every attempt at the job, oldest first.", "ExecutionPage"),
     HISTORY(audit, "Everything that happened to the job, oldest first.", "EventPage"),
     HISTORY(steps, "The results of its steps.", "StepPage"),
+    HISTORY(explain, "Why the job is where it is, what it waits for, what to do next.",
+            "Explanation"),
     {
         .method = "GET", .path = "/v1/jobs/{id}/logs", .permission = MAY_READ, .kind = ROUTE_READ,
         .summary = "What its commands said on standard error, oldest first.",

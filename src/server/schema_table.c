@@ -386,6 +386,35 @@ static const struct schema_field field_problem_fields[] = {
     { "message", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong with it" },
 };
 
+static const struct schema_field reason_fields[] = {
+    { "cause", SCHEMA_TEXT, 0, words_cause, NULL, "for programs" },
+    { "sentence", SCHEMA_TEXT, 0, NULL, NULL, "for people" },
+    { "advice", SCHEMA_TEXT, NULLABLE, NULL, NULL,
+      "what to do next; null: nothing can be done, or need be" },
+};
+
+static const struct schema_field explanation_fields[] = {
+    { "job_id", SCHEMA_ID, 0, NULL, NULL, "the job" },
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "what is to be done" },
+    { "queue", SCHEMA_TEXT, 0, NULL, NULL, "where it is" },
+    { "state", SCHEMA_TEXT, NULLABLE, words_job_state, NULL,
+      "how far it is; null: its records are damaged" },
+    { "phase", SCHEMA_TEXT, NULLABLE, words_job_phase, NULL, "where it is, in nine words" },
+    { "cause", SCHEMA_TEXT, 0, words_cause, NULL, "why, for programs" },
+    { "sentence", SCHEMA_TEXT, 0, NULL, NULL, "why, for people" },
+    { "advice", SCHEMA_TEXT, NULLABLE, NULL, NULL,
+      "what to do next; null: nothing can be done, or need be" },
+    { "since", SCHEMA_TIME, NULLABLE, NULL, NULL, "since when that is so" },
+    { "until", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it changes at the latest, or is tried" },
+    { "worker_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "who has it" },
+    { "related_job_id", SCHEMA_ID, NULLABLE, NULL, NULL,
+      "the job it waits for, or that was made of it" },
+    { "ahead", SCHEMA_NUMBER, NULLABLE, NULL, NULL,
+      "jobs before it that the caller may see; null: that is not what it waits for" },
+    { "ahead_more", SCHEMA_FLAG, 0, NULL, NULL, "there are others that were not looked at" },
+    { "also", SCHEMA_OBJECT, LIST, NULL, "Reason", "what is true besides" },
+};
+
 #define FIELDS_OF(rows) .fields = (rows), .count = countof(rows)
 
 static const struct schema schemas[] = {
@@ -430,6 +459,9 @@ static const struct schema schemas[] = {
     { "EventPage", .page_of = "Event" },
     { "LogLine", "What a command said on standard error.", FIELDS_OF(log_fields) },
     { "LogPage", .page_of = "LogLine" },
+    { "Explanation", "Why a job is where it is, or ended as it did.",
+      FIELDS_OF(explanation_fields) },
+    { "Reason", NULL, FIELDS_OF(reason_fields) },
     { "Key", "An API key, without its text.", FIELDS_OF(key_fields) },
     { "KeyPage", .page_of = "Key" },
     { "NewKey", "An API key that was just made.", "Key", FIELDS_OF(new_key_fields) },

@@ -3,6 +3,7 @@
 
 #include "engine/event.h"
 #include "model/category.h"
+#include "model/cause.h"
 #include "model/role.h"
 #include "server/schedule_json.h"
 #include "store/counts.h"
@@ -25,6 +26,7 @@ WORDS_OF(actor_type, actor_type, actor_type_name, 0, ACTOR_TYPES)
 WORDS_OF(role, role, role_name, 0, ROLES)
 WORDS_OF(event, event, event_name, 1, EVENTS)
 WORDS_OF(queue_place, queue_place, queue_place_name, 0, PLACES)
+WORDS_OF(cause, cause, cause_name, 0, CAUSES)
 WORDS_OF(schedule_source, schedule_source, schedule_source_name, 0, SCHEDULE_SOURCES)
 WORDS_OF(run_status, run_status, run_status_name, 0, RUN_STATUSES)
 WORDS_OF(skip_reason, skip_reason, skip_reason_name, 0, SKIP_REASONS)

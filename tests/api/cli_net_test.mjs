@@ -135,7 +135,7 @@ test('OPS-18 keys: from the environment or a file, never shown, 401 and 403 are 
     const made = await ask(['enqueue', 't'], admin);
     assert.equal(made.status, 0, made.err);
     const id = made.out.slice(0, 36);
-    for (const word of ['show', 'cancel', 'retry', 'submit'])
+    for (const word of ['show', 'explain', 'cancel', 'retry', 'submit'])
       assert.equal((await ask([word, id], other)).status, 3, 'OPS-10 another org');
     assert.equal((await ask(['jobs'], other)).out, 'no jobs\n');
 

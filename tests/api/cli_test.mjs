@@ -51,6 +51,7 @@ async function same(words, wanted) {
 test('what is read reads the same through both', { timeout: 60000 }, async () => {
   const job = await made('plain', '{"x": "ü \\u001b[2J", "n": 1.5}', '--queue', 'q:exports',
                          '--serial-key', 's 1&2', '--priority', '7', '--max-wait', '10m');
+  const held = await made('plain', '--hold');
   await must(['enqueue', 'good', '--wait']);
   const ended = JSON.parse(await must(['jobs', '--type', 'good', '--json'])).items[0];
   for (const words of [['jobs'], ['jobs', '--json'], ['jobs', '--limit', '1'],
@@ -58,10 +59,15 @@ test('what is read reads the same through both', { timeout: 60000 }, async () =>
                        ['jobs', '--type', 'nothing', '--json'], ['jobs', '--queue', 'q:exports'],
                        ['jobs', '--serial-key', 's 1&2', '--json'],
                        ['show', job.job_id], ['show', job.job_id, '--json'],
-                       ['show', ended.job_id], ['show', ended.job_id, '--json']])
+                       ['show', ended.job_id], ['show', ended.job_id, '--json'],
+                       ['explain', held.job_id], ['explain', held.job_id, '--json'],
+                       ['explain', ended.job_id], ['explain', ended.job_id, '--json']])
     await same(words, 0);
   assert.equal(JSON.parse(await must(['jobs', '--serial-key', 's 1&2', '--json'])).items.length, 1);
   assert.match(await must(['show', ended.job_id]), /Executions[^]*DONE[^]*Audit trail/);
+  assert.match(await must(['explain', held.job_id]),
+               /CREATED  held\n  why   It was created[^]*\n  do    Submit it: pawl submit /);
+  assert.match(await must(['explain', ended.job_id]), /SUCCEEDED  ended\n  why   It succeeded at /);
 });
 
 test('a list goes on over pages of the server', { timeout: 60000 }, async () => {
@@ -79,6 +85,7 @@ test('refusals have the same words and the same exit status', { timeout: 60000 }
   const ended = await made('bad', '--wait').catch(() => null) ?? JSON.parse(
     await must(['jobs', '--type', 'bad', '--json'])).items[0];
   await same(['show', nowhere], 3);
+  await same(['explain', nowhere], 3);
   for (const word of ['submit', 'cancel', 'retry']) await same([word, nowhere], 3);
   await same(['change', nowhere, '--priority', '1'], 3);
   await same(['cancel', ended.job_id], 4);
@@ -93,6 +100,7 @@ test('refusals have the same words and the same exit status', { timeout: 60000 }
   await same(['enqueue', 't', '{'], 1);
   await same(['enqueue', 't', '--key', 'k', '--dedupe'], 2);
   await same(['show', 'nonsense'], 2);
+  await same(['explain', 'nonsense'], 2);
   await same(['change', held.job_id], 2);
   await same(['queue', 'pause', 'q:nobody-used-it'], 3);
   await same(['queue', 'stop', 'q:default'], 2);

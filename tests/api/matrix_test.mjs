@@ -35,6 +35,7 @@ const routes = [
   ['GET', '/v1/jobs/{job}/audit', 'read'],
   ['GET', '/v1/jobs/{job}/steps', 'read'],
   ['GET', '/v1/jobs/{job}/logs', 'read'],
+  ['GET', '/v1/jobs/{job}/explain', 'read'],
   ['POST', '/v1/jobs/{job}/submit', 'enqueue', () => ({})],
   ['POST', '/v1/jobs/{job}/retry', 'retry', () => ({})],
   ['PATCH', '/v1/jobs/{job}', 'change', () => ({ priority: 3 })],

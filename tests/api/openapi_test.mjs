@@ -221,7 +221,7 @@ test('executions: from lease to done, by single calls and in a batch', async () 
   ] });
   assert.deepEqual(body.results.map((each) => each.status), [200, 200, 200, 409]);
   for (const job of [lease.job_id, two.job_id]) {
-    for (const part of ['', '/executions', '/audit', '/steps', '/logs']) {
+    for (const part of ['', '/executions', '/audit', '/steps', '/logs', '/explain']) {
       for (const role of ['viewer', 'admin']) await as(role, 'GET', `/v1/jobs/${job}${part}`);
     }
   }
