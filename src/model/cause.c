@@ -179,7 +179,7 @@ static const struct {
 
     [CAUSE_DEAD_LETTER_OPEN] = { "dead_letter_open",
         "It is a dead letter that nobody has seen to yet.",
-        "Remove the cause, then pawl dead replay {id}; or fix its payload, or discard it: pawl dead" },
+        "Remove the cause, then pawl dead replay {id}; pawl dead fix and discard are other ways" },
     [CAUSE_DEAD_LETTER_CLOSED] = { "dead_letter_closed",
         "It was a dead letter, and is {word}.",
         "" },
