@@ -34,6 +34,7 @@ struct box {
 void box_open(struct box *box);
 void box_close(struct box *box);
 void box_reopen(struct box *box);
+void box_as_of(struct box *box, int version);  // its schema as it was then; box_reopen migrates
 struct db *box_second(struct box *box, bool read_only);  // another connection; db_close it
 
 #define TEST_EACH_DB(name)                 \
