@@ -214,11 +214,11 @@ const char *cause_name(enum cause cause)
 
 static struct str fact_named(struct str name, const struct cause_facts *facts)
 {
-    for (size_t i = 0; i < CAUSE_FACTS; i++)
-        if (str_eq(name, str_of(holes[i])))
-            return facts->at[i];
-    assert(!"every hole of the table has a fact");
-    return S("");
+    size_t i = 0;
+    while (i < CAUSE_FACTS && !str_eq(name, str_of(holes[i])))
+        i++;
+    assert(i < CAUSE_FACTS);  // every hole of the table has a fact
+    return facts->at[i];
 }
 
 // What comes from outside goes into the holes and is not looked at for others.

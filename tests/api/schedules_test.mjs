@@ -203,7 +203,7 @@ test('SLOT_1_of_two_servers_one_schedules_and_the_other_takes_over_when_it_is_ki
     const had = await runsOf(two, 'fast');
     await one.kill();
     await until('the other leads', async () => await leads(two) === 1);
-    assert.match(two.log, /SCHEDULER_LEADS.*term 2/);
+    await until('it says so', () => /SCHEDULER_LEADS.*term 2/.test(two.log));
     await ran(two, 'fast', had.length + 2);
     await accounted(two, 'fast');
     const three = await begin({ config: text, port: one.port });
