@@ -305,6 +305,7 @@ static bool load_new(struct tx *tx, const struct waiting *place, struct loaded *
                      struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
+    loaded->problem = NULL;
     if (!sql_ask(tx, &rows, Q_JOB_LOAD_NEW, err, INT(place->job)))
         return false;
     if (rows_next(&rows))
