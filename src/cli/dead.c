@@ -144,7 +144,7 @@ static bool id_given(const struct cli *cli, struct id *id, struct pawl_error *er
 
 static bool show(struct cli *cli, struct pawl_error *err)
 {
-    struct id id;
+    struct id id = {0};
     SCOPED(json) json_t *letter = NULL;
     if (!id_given(cli, &id, err) || !cli->backend->letter(cli, id, &letter, err))
         return false;
@@ -157,7 +157,7 @@ static bool show(struct cli *cli, struct pawl_error *err)
 static bool close_it(struct cli *cli, const struct letter_act *act, const char *remark,
                      struct pawl_error *err)
 {
-    struct id id;
+    struct id id = {0};
     SCOPED(json) json_t *job = NULL;
     if (!id_given(cli, &id, err) || !cli->backend->letter_close(cli, id, act, &job, err))
         return false;
@@ -193,7 +193,7 @@ static bool discard(struct cli *cli, struct pawl_error *err)
 // What it changes is shown before it is done, and is all there is to see in a dry run.
 static bool preview(struct cli *cli, struct letter_act *act, struct pawl_error *err)
 {
-    struct id id;
+    struct id id = {0};
     SCOPED(json) json_t *told = NULL;
     act->dry_run = true;
     if (!id_given(cli, &id, err) || !cli->backend->letter_close(cli, id, act, &told, err))

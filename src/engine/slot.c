@@ -102,7 +102,7 @@ static bool load_for_claim(struct tx *tx, struct str name, struct schedule_view 
             || fail(err, PAWL_MAX_INSTANCES,
                     "schedule %.*s has %lld running and allows %lld: wait for its end or cancel "
                     "it",
-                    STR(name), (long long)(v->instances + v->ahead),
+                    STR(name), (long long)v->instances + (long long)v->ahead,
                     (long long)v->schedule.max_instances));
 }
 
