@@ -135,7 +135,7 @@ TEST_EACH_DB(OPS_11_events_with_and_without_detail_stay_in_the_order_they_came)
                       : event_append_by_creator(&tx, subject, EVENT_JOB_ANNOTATED, &err));
     }
     MUST(events_of_job(&tx, id.high, &all, &count, &err));
-    EXPECT_INT(count, before + 3 * LATER_ROWS);
+    EXPECT_INT(count, before + (size_t)3 * LATER_ROWS);
     for (size_t i = before; i < count; i++)
         EXPECT_INT(all[i].detail.n, (i - before) % 3 == 0 ? 2 : 0);
     box_commit(&tx);

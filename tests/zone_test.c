@@ -236,9 +236,9 @@ TEST(SLOT_zone_rules_of_every_form_are_those_of_the_c_library)
 TEST(SLOT_zone_rules_may_change_the_clock_in_the_next_year)
 {
     static const struct { const char *rule, *instant; int64_t offset; } rows[] = {
-        { "EST5EDT,0/0,J365/25", "2025-12-31T23:59:59Z", -4 * HOUR },  // summer all year
-        { "EST5EDT,0/0,J365/25", "2026-01-01T04:59:59Z", -4 * HOUR },
-        { "EST5EDT,0/0,J365/25", "2026-01-01T05:00:00Z", -4 * HOUR },
+        { "EST5EDT,0/0,J365/25", "2025-12-31T23:59:59Z", INT64_C(-4) * HOUR },  // summer all year
+        { "EST5EDT,0/0,J365/25", "2026-01-01T04:59:59Z", INT64_C(-4) * HOUR },
+        { "EST5EDT,0/0,J365/25", "2026-01-01T05:00:00Z", INT64_C(-4) * HOUR },
         { "AAA0BBB,J1/-20,J200", "2025-12-31T03:59:59Z", 0 },
         { "AAA0BBB,J1/-20,J200", "2025-12-31T04:00:00Z", HOUR },
         { "AAA0BBB,J200,J365/30", "2026-01-01T04:59:59Z", HOUR },

@@ -39,10 +39,9 @@ static void print_explanation(struct arena *arena, const json_t *e)
     struct str phase = object_text(e, "phase");
     print_job_line(arena, e, phase.n ? str_cstr(arena, safe(arena, phase)) : "damaged");
     print_reason(arena, "why", e);
-    size_t i;
-    json_t *reason;
-    json_array_foreach (json_object_get(e, "also"), i, reason)
-        print_reason(arena, "also", reason);
+    const json_t *also = json_object_get(e, "also");
+    for (size_t i = 0; i < json_array_size(also); i++)
+        print_reason(arena, "also", json_array_get(also, i));
 }
 
 bool command_explain(struct cli *cli, struct pawl_error *err)

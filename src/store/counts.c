@@ -76,6 +76,7 @@ static uint32_t *slot_of(const struct sums *sums, int64_t org, int64_t queue, in
 static bool sums_grow(struct sums *sums)
 {
     size_t slot_count = sums->slot_count ? 2 * sums->slot_count : SLOTS_MIN;
+    assert(sums->slot_count > 0 || sums->count == 0);
     struct entry *entries = realloc(sums->entries, slot_count / 2 * sizeof *entries);
     if (entries)
         sums->entries = entries;

@@ -268,12 +268,12 @@ bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pa
 static bool policy_read(struct tx *tx, int64_t id, struct policy *policy, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
+    *policy = (struct policy){0};
     if (!sql_ask(tx, &rows, Q_POLICY_LOAD, err, INT(id)))
         return false;
     if (!rows_next(&rows))
         return rows_ok(&rows, err)
             && fail(err, PAWL_STORE, "policy %lld is missing", (long long)id);
-    *policy = (struct policy){0};
     policy->name = row_text(&rows);
     policy->category = row_text(&rows);
     policy->queue = row_text(&rows);

@@ -77,9 +77,9 @@ int main(int argc, char **argv)
         .job_type = "note",
         .cron = "* * * * *",
         .coalesce = PAWL_NO,
-        .misfire_grace_us = 24ll * 3600 * 1000000,
+        .misfire_grace_us = 24LL * 3600 * 1000000,
         .max_instances = 1,
-        .expected_max_runtime_us = 3600ll * 1000000,
+        .expected_max_runtime_us = 3600LL * 1000000,
         .catch_up = 100,
     };
     struct pawl_handler handler = { .job_type = "note", .prepare = prepare, .commit = commit };
