@@ -76,14 +76,17 @@ static uint32_t *slot_of(const struct sums *sums, int64_t org, int64_t queue, in
 static bool sums_grow(struct sums *sums)
 {
     size_t slot_count = sums->slot_count ? 2 * sums->slot_count : SLOTS_MIN;
-    assert(sums->slot_count > 0 || sums->count == 0);
-    struct entry *entries = realloc(sums->entries, slot_count / 2 * sizeof *entries);
-    if (entries)
-        sums->entries = entries;
+    struct entry *entries = calloc(slot_count / 2, sizeof *entries);
     uint32_t *slots = entries ? calloc(slot_count, sizeof *slots) : NULL;
-    if (!slots)
+    if (!slots) {
+        free(entries);
         return false;
+    }
+    if (sums->count > 0)
+        memcpy(entries, sums->entries, sums->count * sizeof *entries);
+    free(sums->entries);
     free(sums->slots);
+    sums->entries = entries;
     sums->slots = slots;
     sums->slot_count = slot_count;
     for (size_t i = 0; i < sums->count; i++)
