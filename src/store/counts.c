@@ -82,7 +82,7 @@ static bool sums_grow(struct sums *sums)
         free(entries);
         return false;
     }
-    if (sums->count > 0)
+    if (sums->entries)
         memcpy(entries, sums->entries, sums->count * sizeof *entries);
     free(sums->entries);
     free(sums->slots);
@@ -141,7 +141,7 @@ void counts_free(struct counts *counts)
 void counts_drop(struct counts *counts)
 {
     struct sums *sums = &counts->gathered;
-    if (sums->count > 0)
+    if (sums->entries)
         memset(sums->slots, 0, sums->slot_count * sizeof *sums->slots);
     sums->count = counts->last = counts->known_count = 0;
 }
