@@ -141,7 +141,7 @@ void counts_free(struct counts *counts)
 void counts_drop(struct counts *counts)
 {
     struct sums *sums = &counts->gathered;
-    if (sums->entries)
+    if (sums->count > 0)
         memset(sums->slots, 0, sums->slot_count * sizeof *sums->slots);
     sums->count = counts->last = counts->known_count = 0;
 }
