@@ -195,6 +195,38 @@ TEST_SHOP(RUN_11_a_store_that_another_process_keeps_is_logged_and_tried_again, .
     EXPECT_INT(pawl_figures(shop->pawl).succeeded, COUNT);
 }
 
+// The scheduler's own rounds meet it too: what came meanwhile is run late, or has its reason.
+TEST_SHOP(RUN_11_slots_that_come_while_another_process_has_the_store_are_not_lost, .workers = 2,
+          .busy_us = MILLISECONDS(300))
+{
+    struct counts counts = {0};
+    struct pawl_error err = {0};
+    struct pawl_schedule every_second = {
+        .name = "greetings",
+        .job_type = "greet",
+        .every_us = SECONDS(1),
+        .coalesce = PAWL_YES,
+        .misfire_grace_us = SECONDS(300),
+        .max_instances = 1,
+        .expected_max_runtime_us = SECONDS(60),
+    };
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    MUST(pawl_schedule(shop->pawl, &every_second, &err));
+    shop_start(shop);
+    WAIT_FOR(pawl_figures(shop->pawl).slots_claimed >= 1);
+    struct holder holder = hold_lock(shop);
+    WAIT_FOR(shop_lines(shop, "STORE_CONTENDED") >= 4);
+    int64_t before = pawl_figures(shop->pawl).slots_claimed;
+    give_lock(&holder);
+    WAIT_FOR(pawl_figures(shop->pawl).slots_claimed >= before + 2);
+    MUST(pawl_schedule_pause(shop->pawl, "greetings", true, &err));
+    EXPECT_INT(shop_number(shop, "SELECT (SELECT count(*) FROM job_runs)"
+                                 " + (SELECT coalesce(sum(slots), 0) FROM slot_skips)"),
+               shop_number(shop, "SELECT (max(s) - min(s)) / 1000000 + 1 FROM"
+                                 " (SELECT scheduled_for s FROM job_runs UNION"
+                                 " SELECT scheduled_for FROM slot_skips)"));
+}
+
 // A tick that waits for the store for longer than a second is waited for, not asked after.
 TEST_SHOP(RUN_11_waiting_for_the_store_takes_no_processor, .workers = 1)
 {

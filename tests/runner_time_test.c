@@ -104,7 +104,7 @@ static bool wait_to_be_told(struct pawl_run *run, void *context)
 TEST_SHOP(RUN_7_a_handler_is_told_of_its_deadline_and_its_answer_comes_too_late, .workers = 1)
 {
     struct labour work = {0};
-    hurry(shop, MILLISECONDS(100));
+    hurry(shop, MILLISECONDS(700));  // a slow disk may take a while to say that it begins
     shop_handle(shop, (struct pawl_handler){ "wait", .prepare = wait_to_be_told,
                                              .context = &work, .policy = "hasty" });
     shop_start(shop);
@@ -207,7 +207,7 @@ TEST_SHOP(RUN_7_a_handler_that_ignores_its_deadline_is_written_off_and_replaced,
 {
     struct stubborn stubborn = { .gate = GATE };
     struct counts counts = {0};
-    hurry(shop, MILLISECONDS(100));
+    hurry(shop, MILLISECONDS(700));
     shop_handle(shop, (struct pawl_handler){ "ignore", .prepare = ignore, .context = &stubborn,
                                              .policy = "hasty" });
     shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });

@@ -184,6 +184,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 struct arguments {
     const char *store;
     struct sockaddr_in address;
+    bool help;
 };
 
 static bool parse_listen(const char *text, struct sockaddr_in *address)
@@ -202,7 +203,8 @@ static bool parse_listen(const char *text, struct sockaddr_in *address)
 static bool parse(struct arguments *a, int argc, char **argv)
 {
     static const struct option options[] = {
-        { "store", required_argument, NULL, 's' }, { "listen", required_argument, NULL, 'l' }, {0},
+        { "store", required_argument, NULL, 's' }, { "listen", required_argument, NULL, 'l' },
+        { "help", no_argument, NULL, 'h' }, {0},
     };
     *a = (struct arguments){ .store = "sqlite:brief.db" };
     a->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(PORT) };
@@ -212,6 +214,7 @@ static bool parse(struct arguments *a, int argc, char **argv)
         switch (option) {
         case 's': a->store = optarg; break;
         case 'l': good = parse_listen(optarg, &a->address) && good; break;
+        case 'h': a->help = true; break;
         default: good = false;
         }
     return good && optind == argc;
@@ -231,9 +234,13 @@ int main(int argc, char **argv)
     struct arguments arguments;
     sigset_t signals;
     int signal;
-    if (!parse(&arguments, argc, argv)) {
-        fputs("usage: brief-web [--store URL] [--listen ADDRESS:PORT]\n", stderr);
-        return 2;
+    bool understood = parse(&arguments, argc, argv);
+    if (!understood || arguments.help) {
+        fputs("usage: brief-web [--store URL] [--listen ADDRESS:PORT]\n\n"
+              "Shows the brief that brief-worker keeps in a store (sqlite:brief.db) as a page, on\n"
+              "127.0.0.1:7320. Reads only.\n",
+              understood ? stdout : stderr);
+        return understood ? 0 : 2;
     }
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);

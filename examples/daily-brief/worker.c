@@ -30,7 +30,7 @@ struct arguments {
     const char *store, *feeds;
     int64_t as_of;
     long keep_days, timeout_s;
-    bool once;
+    bool once, help;
 };
 
 static bool complain(const char *what, const char *why)
@@ -58,6 +58,19 @@ static void block_signals(sigset_t *signals)
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, signals, NULL);
+}
+
+// A list of feeds is given once and kept in the store: a new one has none.
+static void hint_at_feeds(const char *store)
+{
+    struct pawl_error err = {0};
+    sqlite3 *db = sql_open_reader(store, &err);
+    sqlite3_stmt *rows = db ? sql_ask(db, "SELECT 1 FROM feeds", WITH_NOTHING, &err) : NULL;
+    if (rows && !sql_next(rows))
+        fputs("There are no feeds yet: start it once with --feeds LIST.\n", stderr);
+    if (rows)
+        (void)sql_end(rows, &err);
+    sqlite3_close(db);
 }
 
 static void until_told(const sigset_t *signals)
@@ -95,8 +108,10 @@ static bool work(const struct arguments *arguments, const sigset_t *signals)
     bool good = open_all(&brief, arguments, &err);
     if (good && arguments->once)
         good = schedules_run_all(&brief, &err) && print_brief(&brief, &err);
-    else if (good)
+    else if (good) {
+        hint_at_feeds(arguments->store);
         until_told(signals);
+    }
     if (brief.pawl)
         pawl_stop(brief.pawl, (int64_t)STOP_S * 1000000);
     pawl_close(brief.pawl);
@@ -117,7 +132,8 @@ static bool parse(struct arguments *a, int argc, char **argv)
     static const struct option options[] = {
         { "store", required_argument, NULL, 's' }, { "feeds", required_argument, NULL, 'f' },
         { "keep-days", required_argument, NULL, 'k' }, { "timeout", required_argument, NULL, 't' },
-        { "as-of", required_argument, NULL, 'a' }, { "once", no_argument, NULL, 'o' }, {0},
+        { "as-of", required_argument, NULL, 'a' }, { "once", no_argument, NULL, 'o' },
+        { "help", no_argument, NULL, 'h' }, {0},
     };
     *a = (struct arguments){
         .store = "sqlite:brief.db",
@@ -133,20 +149,34 @@ static bool parse(struct arguments *a, int argc, char **argv)
         case 't': good = number(optarg, 300, &a->timeout_s) && good; break;
         case 'a': good = date_parse(optarg, &a->as_of) && good; break;
         case 'o': a->once = true; break;
+        case 'h': a->help = true; break;
         default: good = false;
         }
     return good && optind == argc && (a->once || !a->as_of);
 }
 
+static const char help[] =
+    "usage: brief-worker [--store URL] [--feeds LIST] [--keep-days N] [--timeout SECONDS]\n"
+    "                    [--once [--as-of TIME]]\n"
+    "\n"
+    "Reads feeds, groups articles by event and tidies up, by the clock, until it is interrupted.\n"
+    "  --store URL        where; sqlite:brief.db\n"
+    "  --feeds LIST       a file with a line `name | address` for each feed; the store keeps it\n"
+    "  --keep-days N      how long articles are kept; 30\n"
+    "  --timeout SECONDS  for each feed; 20\n"
+    "  --once             each job once, then the brief, and the end\n"
+    "  --as-of TIME       as if it were then: 2026-03-14T18:00:00Z\n"
+    "\n"
+    "  brief-worker --once --feeds feeds.txt --as-of 2026-03-14T18:00:00Z\n";
+
 int main(int argc, char **argv)
 {
     struct arguments arguments;
     sigset_t signals = {0};
-    if (!parse(&arguments, argc, argv)) {
-        fputs("usage: brief-worker [--store URL] [--feeds LIST] [--keep-days N]"
-              " [--timeout SECONDS] [--once [--as-of TIME]]\n",
-              stderr);
-        return 2;
+    bool understood = parse(&arguments, argc, argv);
+    if (!understood || arguments.help) {
+        fputs(help, understood ? stdout : stderr);
+        return understood ? 0 : 2;
     }
     if (!arguments.once)  // that one may be interrupted anywhere, like any program
         block_signals(&signals);

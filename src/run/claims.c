@@ -82,7 +82,7 @@ static bool claim_write(struct tx *tx, struct operation *self, struct pawl_error
     struct batch *b = (struct batch *)self;
     arena_reset(&b->arena);  // an earlier try may have left something
     b->count = 0;
-    b->at = world_monotonic(b->runner->world);
+    b->at = tx->monotonic;
     if (b->start_ahead)
         return claim_some(tx, b, b->start + b->ahead, true, err);
     return claim_some(tx, b, b->start, true, err)

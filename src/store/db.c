@@ -103,10 +103,10 @@ static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
 // to stand still then, no lease would expire and no retry come due for as long as the step was.
-static pawl_time store_time(struct db *db, pawl_time newest)
+static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
 {
     pawl_time now = world_wall(db->world);
-    int64_t monotonic = world_monotonic(db->world), elapsed = monotonic - db->last_monotonic;
+    int64_t elapsed = monotonic - db->last_monotonic;
     pawl_time floor = db->last_now ? db->last_now + elapsed / 2 : 0;
     if (floor < newest)
         floor = newest;
@@ -132,7 +132,8 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         tx_end(tx);
         return false;
     }
-    tx->now = store_time(db, newest);
+    tx->monotonic = world_monotonic(db->world);
+    tx->now = store_time(db, tx->monotonic, newest);
     if (mode == TX_WRITE)
         observe_begin(tx, db->observers);
     return true;

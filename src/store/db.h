@@ -75,6 +75,8 @@ struct tx {
     struct db *db;
     struct arena *arena;
     pawl_time now;
+    int64_t monotonic;            // of this process, just before `now`: what ends in the store ends
+                                  // no earlier than what is counted from it here
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[2];           // newest job and execution; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in

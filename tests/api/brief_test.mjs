@@ -211,6 +211,11 @@ test('bad_usage_is_said', () => within(async (place) => {
     assert.equal(run.status, 2);
     assert.match(run.log, /^usage: /m);
   }
+  for (const program of ['brief-worker', 'brief-web']) {
+    const asked = await place.start(program, ['--help']).ended;
+    assert.equal(asked.status, 0);
+    assert.match(asked.out, /^usage: .*--store URL/m);
+  }
   const list = place.list([['good', 'a.xml'], ['no bar'], ['bad', 'ftp://a.example/'], ['', 'x']]);
   const run = await place.once({ feeds: list });
   assert.equal(run.status, 1);
