@@ -1179,3 +1179,18 @@ UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND 
 
 -- name: leader_leave
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND boot_id = $2;
+
+-- ===== the file
+
+-- name: file_check
+-- scans: all of it: that is its purpose
+SELECT integrity_check FROM pragma_integrity_check --sqlite
+--postgres: SELECT 'ok'
+;
+
+-- The same without comparing indexes with their tables.
+-- name: file_check_quick
+-- scans: all of it: that is its purpose
+SELECT quick_check FROM pragma_quick_check --sqlite
+--postgres: SELECT 'ok'
+;

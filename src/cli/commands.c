@@ -202,6 +202,31 @@ static const struct command commands[] = {
       .example = "pawl migrate --status",
       .act = command_migrate,
       OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+    { "backup", "FILE", 1, 1, "copy a store that is in use into a file, and check the copy",
+      .details =
+          "The copy is one moment of the store. It is made as FILE.tmp, synced, checked and\n"
+          "verified, and only then named: FILE is whole or not there. Artifacts go to\n"
+          "FILE.artifacts, as links where that can be. A file that exists is refused (4).\n"
+          "Meanwhile the store's log cannot start over: it grows by what is written.\n",
+      .example = "pawl backup /var/backups/pawl-2026-11-16.db --store sqlite:/var/lib/pawl/pawl.db",
+      .act = command_backup,
+      OFFERS({ OPTION_FORCE, "keep the copy even if `pawl verify` finds something in it" },
+             STORE, JSON, HELP) },
+    { "restore", "FILE", 1, 1, "make a store from a backup",
+      .details =
+          "The backup is copied, checked and verified beside the store, then takes its name in\n"
+          "one step; killed at any moment there is the old store or the new one. End what works\n"
+          "on the store before: one that is in use is refused (4).\n"
+          "\n"
+          "The restored store knows nothing of what came after the backup: jobs that ended since\n"
+          "run again, jobs that were enqueued since are gone, runs of that time are refused, and\n"
+          "what was running is taken up again when its lease is over. See docs/operations.md.\n",
+      .example = "pawl restore /var/backups/pawl-2026-11-16.db --hold --force",
+      .act = command_restore,
+      OFFERS({ OPTION_FORCE, "in place of a store that is there; it is kept as\n"
+                             "STORE.before-restore-TIME" },
+             { OPTION_HOLD, "pause every queue, so that nothing runs before you have looked" },
+             STORE, JSON, HELP) },
     { "bench", "", 0, 0, "measure what Pawl does on this machine, beside plain inserts",
       .details =
           "Every figure stands beside a control of the same run: plain inserts of the same row\n"

@@ -14,7 +14,6 @@
 #include "store/sqlite.h"
 
 enum {
-    PAGE_BYTES = 4096,
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
     READERS_WAIT_MS = 1000,
@@ -410,5 +409,6 @@ const struct db_driver sqlite_driver = {
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
     .ring = ring,
+    .copy = sqlite_copy,
     .close = close_all,
 };

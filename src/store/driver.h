@@ -3,6 +3,8 @@
 
 #include "store/db.h"
 
+struct copy_watch;
+
 struct db_driver {
     bool alone;  // see db_alone
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
@@ -24,6 +26,8 @@ struct db_driver {
     int64_t (*wal_bytes)(const struct db *db);
     bool (*checkpoint)(struct db *db, bool whole);  // see db_checkpoint and db_harden
     void (*ring)(struct db *db);  // other processes
+    bool (*copy)(struct db *db, const char *path, const struct copy_watch *watch,
+                 struct pawl_error *err);
     void (*close)(struct db *db);
 };
 

@@ -1,7 +1,7 @@
 // The SQLite driver's own page: what its files share. Nothing outside them sees it.
 //
 // sqlite_open.c opens a file and sets it up; db_sqlite.c runs transactions and statements on it;
-// sqlite_guest.c keeps the application's SQL away from what is Pawl's.
+// sqlite_guest.c keeps the application's SQL away from what is Pawl's; sqlite_copy.c copies files.
 #pragma once
 
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 #include "store/driver.h"
 #include "store/lock.h"
 
-enum { ARGUMENTS_MAX = 40 };
+enum { ARGUMENTS_MAX = 40, PAGE_BYTES = 4096 };
 
 struct statement {
     sqlite3_stmt *handle;
@@ -77,3 +77,7 @@ void sqlite_watch_log(struct sqlite *sqlite);
 void sqlite_guard(struct sqlite *sqlite);
 void sqlite_unguard(struct sqlite *sqlite);
 CHECKED bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err);
+
+struct copy_watch;
+CHECKED bool sqlite_copy(struct db *db, const char *path, const struct copy_watch *watch,
+                         struct pawl_error *err);
