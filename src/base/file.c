@@ -161,6 +161,7 @@ static bool share_all(const char *from, const char *to, struct sharing *s, struc
     if (mkdir(to, 0777) != 0 && errno != EEXIST)
         return failed("make", to, err);
     const struct dirent *entry = NULL;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else has this directory
     while ((entry = readdir(directory))) {
         SCOPED(arena) struct arena arena = {0};
         if (half_written(entry->d_name))
