@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withServer } from './cli.mjs';
-import { scratch } from './server.mjs';
+import { pawl, scratch } from './server.mjs';
 
 const packaging = join(process.env.SOURCE, 'packaging');
 const alerts = join(packaging, 'prometheus', 'alerts.yml');
@@ -89,8 +89,8 @@ test('systemd takes the units, and finds little to object to', (t) => {
   assert.equal(names.length, 3);
   for (const name of names) {
     // The program is not installed where tests run.
-    const text = readFileSync(join(units, name), 'utf8');
-    writeFileSync(join(directory, 'units', name), text.replaceAll('/usr/bin/pawl', process.env.PAWL));
+    const text = readFileSync(join(units, name), 'utf8').replaceAll('/usr/bin/pawl', pawl);
+    writeFileSync(join(directory, 'units', name), text);
   }
   for (const name of names) {
     const file = join(directory, 'units', name);
