@@ -1194,3 +1194,81 @@ SELECT integrity_check FROM pragma_integrity_check --sqlite
 SELECT quick_check FROM pragma_quick_check --sqlite
 --postgres: SELECT 'ok'
 ;
+
+-- name: file_pages
+-- scans: two numbers of the file's first page
+SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count --sqlite
+--postgres: SELECT 0, 0
+;
+
+-- ===== doctor: how many there are before or after a time, and the time of one of them
+
+-- name: doctor_leases
+-- scans: live executions only, by their own index
+SELECT count(*), min(lease_expires_at) FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL AND lease_expires_at < $1;
+
+-- name: doctor_due
+-- scans: the first thousand that are due
+SELECT count(*), min(due_at)
+  FROM (SELECT due_at FROM parked WHERE due_at IS NOT NULL AND due_at < $1
+         ORDER BY due_at LIMIT 1000) AS some;
+
+-- name: doctor_committed
+-- scans: live executions only, by their own index
+SELECT count(*), min(committed_at) FROM executions
+ WHERE finished_at IS NULL AND status = 'COMMITTED' AND committed_at < $1;
+
+-- name: doctor_schedules_due
+SELECT count(*), min(next_at) FROM schedules WHERE next_at IS NOT NULL AND next_at < $1;
+
+-- name: doctor_slots_stale
+SELECT count(*), min(stale_at) FROM job_runs WHERE finished_at IS NULL AND stale_at < $1;
+
+-- name: doctor_slots_missed
+-- scans: the newest thousand skips
+SELECT count(*), max(scheduled_for)
+  FROM (SELECT reason, recorded_at, scheduled_for FROM slot_skips ORDER BY id DESC LIMIT 1000)
+       AS newest
+ WHERE reason = 'misfire' AND recorded_at > $1;
+
+-- Those that end in the two weeks before a time.
+-- name: doctor_keys
+-- scans: the short list of keys
+SELECT count(*), min(expires_at) FROM api_keys
+ WHERE revoked_at IS NULL AND expires_at > $1 - 1209600000000 AND expires_at <= $1;
+
+-- name: doctor_letters
+-- scans: a thousand open letters at most
+SELECT count(*), max(ended_at)
+  FROM (SELECT ended_at FROM outcomes WHERE dead_letter = 'open' AND ended_at < $1 LIMIT 1000)
+       AS some;
+
+-- name: doctor_pauses
+-- scans: the short lists of queues and pauses
+SELECT count(*), min(paused_at)
+  FROM (SELECT paused_at FROM queues WHERE paused_at < $1
+         UNION ALL
+        SELECT paused_at FROM queue_pauses WHERE resumed_at IS NULL AND paused_at < $1) AS some;
+
+-- name: doctor_instances
+-- scans: the short list of processes
+SELECT instance, alive_until FROM instances
+ WHERE alive_until > 0 ORDER BY alive_until DESC, instance LIMIT 100;
+
+-- Types of which jobs are ready, nobody holds one, and nobody took one after $1 as far as the
+-- newest executions tell: with their oldest job.
+-- name: doctor_types_waiting
+-- scans: the short lists of queues and types, live executions and the newest thousand
+SELECT t.name, q.name, j.id, j.id_low
+  FROM queues q
+  JOIN job_types t ON true
+  JOIN jobs j ON j.id = (SELECT r.job FROM ready r WHERE r.queue = q.id AND r.type = t.id
+                          ORDER BY r.rank, r.job LIMIT 1)
+ WHERE q.paused_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM executions e
+                    WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND e.type = t.id)
+   AND NOT EXISTS (SELECT 1 FROM (SELECT type, leased_at FROM executions
+                                   ORDER BY id DESC LIMIT 1000) AS n
+                    WHERE n.type = t.id AND n.leased_at > $1)
+ LIMIT 5;

@@ -163,6 +163,7 @@ CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_backup(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_restore(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_doctor(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);

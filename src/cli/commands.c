@@ -202,6 +202,14 @@ static const struct command commands[] = {
       .example = "pawl migrate --status",
       .act = command_migrate,
       OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+    { "doctor", "", 0, 0, "look for what is wrong: configuration, store, disk, clock, stuck jobs",
+      .details =
+          "Each check is a line: ok, warn or bad, what it found, and below the table what to do.\n"
+          "Exits 1 when one is bad. On a store it looks at the machine, the file and the records;\n"
+          "through a server only at what its API tells.\n",
+      .example = "pawl doctor --config /etc/pawl/pawl.yaml --store sqlite:/var/lib/pawl/pawl.db",
+      .act = command_doctor,
+      OFFERS({ OPTION_CONFIG, "check this configuration too" }, WHERE, JSON, HELP) },
     { "backup", "FILE", 1, 1, "copy a store that is in use into a file, and check the copy",
       .details =
           "The copy is one moment of the store. It is made as FILE.tmp, synced, checked and\n"
