@@ -1212,7 +1212,7 @@ SELECT count(*), min(lease_expires_at) FROM executions
 -- scans: the first thousand that are due
 SELECT count(*), min(due_at)
   FROM (SELECT due_at FROM parked WHERE due_at IS NOT NULL AND due_at < $1
-         ORDER BY due_at LIMIT 1000) AS some;
+         ORDER BY due_at LIMIT 1000) AS few;
 
 -- name: doctor_committed
 -- scans: live executions only, by their own index
@@ -1242,14 +1242,14 @@ SELECT count(*), min(expires_at) FROM api_keys
 -- scans: a thousand open letters at most
 SELECT count(*), max(ended_at)
   FROM (SELECT ended_at FROM outcomes WHERE dead_letter = 'open' AND ended_at < $1 LIMIT 1000)
-       AS some;
+       AS few;
 
 -- name: doctor_pauses
 -- scans: the short lists of queues and pauses
 SELECT count(*), min(paused_at)
   FROM (SELECT paused_at FROM queues WHERE paused_at < $1
          UNION ALL
-        SELECT paused_at FROM queue_pauses WHERE resumed_at IS NULL AND paused_at < $1) AS some;
+        SELECT paused_at FROM queue_pauses WHERE resumed_at IS NULL AND paused_at < $1) AS few;
 
 -- name: doctor_instances
 -- scans: the short list of processes

@@ -164,6 +164,7 @@ CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_backup(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_restore(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_doctor(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_watch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);

@@ -202,6 +202,15 @@ static const struct command commands[] = {
       .example = "pawl migrate --status",
       .act = command_migrate,
       OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+    { "watch", "[ID]", 0, 1, "look on: queues, workers and ends, or one job's progress to its end",
+      .details =
+          "Without an ID a screen that is drawn once a second, until Ctrl-C; where the output is\n"
+          "no terminal, a line a second. With one, its state and progress until it ends: exits 0\n"
+          "when it SUCCEEDED, else 1, as `pawl enqueue --wait` does.\n",
+      .example = "pawl watch 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_watch,
+      OFFERS({ OPTION_COUNT, "look so many times and end; else for ever. Not with an ID" },
+             { OPTION_ORG, "only the share of this org" }, WHERE, JSON, HELP) },
     { "doctor", "", 0, 0, "look for what is wrong: configuration, store, disk, clock, stuck jobs",
       .details =
           "Each check is a line: ok, warn or bad, what it found, and below the table what to do.\n"
