@@ -1253,7 +1253,7 @@ SELECT count(*), max(ended_at)
 SELECT count(*), min(paused_at)
   FROM (SELECT paused_at FROM queues WHERE paused_at < $1
          UNION ALL
-        SELECT paused_at FROM queue_pauses WHERE resumed_at IS NULL AND paused_at < $1) AS few;
+        SELECT paused_at FROM queue_pauses WHERE paused_at < $1) AS few;
 
 -- name: doctor_instances
 -- scans: the short list of processes
@@ -1268,7 +1268,7 @@ SELECT t.name, q.name, j.id, j.id_low
   FROM queues q
   JOIN job_types t ON true
   JOIN jobs j ON j.id = (SELECT r.job FROM ready r WHERE r.queue = q.id AND r.type = t.id
-                          ORDER BY r.rank, r.job LIMIT 1)
+                          ORDER BY r.org, r.rank, r.job LIMIT 1)
  WHERE q.paused_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM executions e
                     WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND e.type = t.id)
