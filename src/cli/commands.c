@@ -182,7 +182,7 @@ static const struct command commands[] = {
       .act = command_schedule,
       .verbs = "show next runs skips trigger backfill pause resume explain",
       .offline = "explain",
-      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds" },
+      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds, or now" },
              { OPTION_FROM, "backfill: the first slot; next and explain: begin here, else now" },
              { OPTION_TO, "backfill: the last slot" },
              { OPTION_DRY_RUN, "backfill: change nothing" },
@@ -198,10 +198,15 @@ static const struct command commands[] = {
       .act = command_verify,
       OFFERS(STORE, JSON, HELP) },
     { "migrate", "", 0, 0, "create the store, or bring its schema up to date",
-      .details = "",
-      .example = "pawl migrate --status",
+      .details =
+          "Every command that writes does this by itself. A process of an older pawl that has the\n"
+          "store open writes no more from then on, and says so. See docs/operations.md.\n",
+      .example = "pawl migrate --dry-run",
       .act = command_migrate,
-      OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+      OFFERS({ OPTION_STATUS, "only look: what is applied, what is pending" },
+             { OPTION_DRY_RUN, "migrate and verify a copy, which is made beside the store and\n"
+                               "removed" },
+             STORE, JSON, HELP) },
     { "watch", "[ID]", 0, 1, "look on: queues, workers and ends, or one job's progress to its end",
       .details =
           "Without an ID a screen that is drawn once a second, until Ctrl-C; where the output is\n"

@@ -28,6 +28,9 @@ struct db_driver {
     void (*ring)(struct db *db);  // other processes
     bool (*copy)(struct db *db, const char *path, const struct copy_watch *watch,
                  struct pawl_error *err);
+    // Whether anybody has changed the schema since this was asked last, or since it was opened.
+    // Costs nothing: what the newest statement noticed.
+    bool (*schema_moved)(struct db *db);
     void (*close)(struct db *db);
 };
 
@@ -39,6 +42,7 @@ struct db {
     uint64_t dice[32];        // random numbers for the next ids ...
     size_t dice_left;         // ... and how many are not used yet
     bool has_schema;
+    bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
@@ -51,3 +55,6 @@ struct db {
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
 bool migrate(struct db *db, bool read_only, struct pawl_error *err);
+
+// Refuses a store that a newer program has migrated while this one had it open.
+bool schema_still_known(struct tx *tx, struct pawl_error *err);

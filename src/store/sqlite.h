@@ -44,6 +44,7 @@ struct sqlite {
     struct guest guest;
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
+    int prepared_again;  // the statement that begins every write, because the schema had changed
     int64_t wal_bytes_max;
     char *path;
     dev_t device;  // what the path led to when it was opened ...
