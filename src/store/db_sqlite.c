@@ -282,10 +282,14 @@ static void finish(void *cursor)
     statement->busy = false;
 }
 
-// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on.
+// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on. A row that is
+// refused refuses the transaction: OR FAIL, or SQLite would keep a journal of each page for the
+// case that half of the statement must be undone.
 static void text_for_many(sqlite3_str *sql, enum query query)
 {
-    const char *text = queries[query].sqlite, *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    const char *text = strstr(queries[query].sqlite, " INTO "),
+               *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    sqlite3_str_appendall(sql, "INSERT OR FAIL");
     sqlite3_str_append(sql, text, (int)(tuple - text));
     for (int row = 0; row < LATER_ROWS; row++) {
         if (row > 0)
