@@ -352,7 +352,7 @@ SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priori
  ORDER BY p.job LIMIT 1;
 
 -- name: serial_running
-SELECT job FROM executions WHERE org = $1 AND serial_key = $2 AND finished_at IS NULL;
+SELECT job FROM executions WHERE org = $1 AND serial_key = $2;
 
 -- name: wait_limit_put
 INSERT INTO wait_limits (job, org, expires_at) VALUES ($1, $2, $3)
@@ -379,6 +379,15 @@ INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, ty
                         lease_us, lease_expires_at, leased_at, started_at, deadline_at,
                         attempts_used, retry_count, crash_count, serial_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- The first attempt at a job that has no serial key: most of them.
+-- name: execution_insert_first
+-- moves: job QUEUED -> RUNNING
+-- moves: execution LEASED -> IN_PROGRESS
+INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, type, policy,
+                        lease_us, lease_expires_at, leased_at, started_at, deadline_at,
+                        attempts_used, retry_count, crash_count)
+VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, 0, 0);
 
 -- $2 is NULL for the engine's own look-ups, $3 for a caller of every org.
 -- name: execution_load
@@ -460,7 +469,7 @@ UPDATE OR FAIL executions --sqlite
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
--- Commit and done in one.
+-- Commit and done in one, of a run that holds no serial key.
 -- name: execution_commit_done
 -- moves: execution IN_PROGRESS -> COMMITTED
 -- moves: execution COMMITTED -> DONE
@@ -468,20 +477,30 @@ UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
    SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'IN_PROGRESS' AND serial_key IS NULL;
+
+-- name: execution_commit_done_of_key
+-- moves: execution IN_PROGRESS -> COMMITTED
+-- moves: execution COMMITTED -> DONE
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done', serial_key = NULL
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
 -- name: execution_done
 -- moves: execution COMMITTED -> DONE
 UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
-   SET status = 'DONE', finished_at = $4, end_reason = 'done'
+   SET status = 'DONE', finished_at = $4, end_reason = 'done', serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'COMMITTED';
 
 -- The sweep and the boot finish what a dead worker committed: no fence, the lease is over.
 -- name: execution_finish
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL
+UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL,
+                      serial_key = NULL
  WHERE id = $1 AND status = 'COMMITTED';
 
 -- Its worker reports an error or gives it back: behind the fence.
@@ -489,7 +508,7 @@ UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', fi
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status IN ('LEASED', 'IN_PROGRESS');
 
@@ -498,7 +517,7 @@ UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, err
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND status IN ('LEASED', 'IN_PROGRESS');
 
 -- name: execution_cancel_request

@@ -17,6 +17,7 @@ static const struct {
     { Q_KEY_INSERT, "idempotency_keys", false },
     { Q_READY_INSERT, "ready", false },
     { Q_EXECUTION_INSERT, "executions", false },
+    { Q_EXECUTION_INSERT_FIRST, "executions", false },
     { Q_OUTCOME_COMMIT_DONE, "outcomes", false },
     { Q_AUDIT_INSERT, "audit_events", false },
     { Q_AUDIT_INSERT_PLAIN, "audit_events", false },
