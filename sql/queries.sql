@@ -156,18 +156,19 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
  WHERE j.id = $1 AND j.id_low = coalesce($2, j.id_low) AND j.org = coalesce($3, j.org);
 
 -- A ready job that never ran: the first columns of job_load, for there is nothing else to know, and
--- in how many other places it is (none).
+-- whether it is in another place too (it is not).
 -- name: job_load_new
 SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM jobs j
   LEFT JOIN changes c ON c.job = j.id
   LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = j.id
+  LEFT JOIN outcomes x ON x.job = j.id
  WHERE j.id = $1;
 
 -- name: job_project
@@ -316,12 +317,13 @@ SELECT r.rank, r.job, r.org, r.attempt, r.serial_key,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM ready r
   LEFT JOIN jobs j ON j.id = r.job
-  LEFT JOIN changes c ON c.job = j.id
+  LEFT JOIN changes c ON c.job = r.job
   LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = r.job
+  LEFT JOIN outcomes x ON x.job = r.job
  WHERE r.queue = $1 AND r.type = $2 AND (r.rank, r.job) > ($3, $4) AND (r.org = $5 OR $5 = 0)
  ORDER BY r.rank, r.job LIMIT $6
 --postgres: FOR UPDATE OF r SKIP LOCKED
