@@ -156,18 +156,19 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
  WHERE j.id = $1 AND j.id_low = coalesce($2, j.id_low) AND j.org = coalesce($3, j.org);
 
 -- A ready job that never ran: the first columns of job_load, for there is nothing else to know, and
--- in how many other places it is (none).
+-- whether it is in another place too (it is not).
 -- name: job_load_new
 SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM jobs j
   LEFT JOIN changes c ON c.job = j.id
   LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = j.id
+  LEFT JOIN outcomes x ON x.job = j.id
  WHERE j.id = $1;
 
 -- name: job_project
@@ -322,12 +323,13 @@ SELECT r.rank, r.job, r.attempt, r.serial_key,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM ready r
   LEFT JOIN jobs j ON j.id = r.job
-  LEFT JOIN changes c ON c.job = j.id
+  LEFT JOIN changes c ON c.job = r.job
   LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = r.job
+  LEFT JOIN outcomes x ON x.job = r.job
  WHERE r.queue = $1 AND r.type = $2 AND r.org = $3 AND (r.rank, r.job) > ($4, $5)
  ORDER BY r.rank, r.job LIMIT $6
 --postgres: FOR UPDATE OF r SKIP LOCKED
@@ -358,7 +360,7 @@ SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priori
  ORDER BY p.job LIMIT 1;
 
 -- name: serial_running
-SELECT job FROM executions WHERE org = $1 AND serial_key = $2 AND finished_at IS NULL;
+SELECT job FROM executions WHERE org = $1 AND serial_key = $2;
 
 -- name: wait_limit_put
 INSERT INTO wait_limits (job, org, expires_at) VALUES ($1, $2, $3)
@@ -385,6 +387,15 @@ INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, ty
                         lease_us, lease_expires_at, leased_at, started_at, deadline_at,
                         attempts_used, retry_count, crash_count, serial_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- The first attempt at a job that has no serial key: most of them.
+-- name: execution_insert_first
+-- moves: job QUEUED -> RUNNING
+-- moves: execution LEASED -> IN_PROGRESS
+INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, type, policy,
+                        lease_us, lease_expires_at, leased_at, started_at, deadline_at,
+                        attempts_used, retry_count, crash_count)
+VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, 0, 0);
 
 -- $2 is NULL for the engine's own look-ups, $3 for a caller of every org.
 -- name: execution_load
@@ -466,7 +477,7 @@ UPDATE OR FAIL executions --sqlite
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
--- Commit and done in one.
+-- Commit and done in one, of a run that holds no serial key.
 -- name: execution_commit_done
 -- moves: execution IN_PROGRESS -> COMMITTED
 -- moves: execution COMMITTED -> DONE
@@ -474,20 +485,30 @@ UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
    SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'IN_PROGRESS' AND serial_key IS NULL;
+
+-- name: execution_commit_done_of_key
+-- moves: execution IN_PROGRESS -> COMMITTED
+-- moves: execution COMMITTED -> DONE
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done', serial_key = NULL
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
 -- name: execution_done
 -- moves: execution COMMITTED -> DONE
 UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
-   SET status = 'DONE', finished_at = $4, end_reason = 'done'
+   SET status = 'DONE', finished_at = $4, end_reason = 'done', serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'COMMITTED';
 
 -- The sweep and the boot finish what a dead worker committed: no fence, the lease is over.
 -- name: execution_finish
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL
+UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL,
+                      serial_key = NULL
  WHERE id = $1 AND status = 'COMMITTED';
 
 -- Its worker reports an error or gives it back: behind the fence.
@@ -495,7 +516,7 @@ UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', fi
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status IN ('LEASED', 'IN_PROGRESS');
 
@@ -504,7 +525,7 @@ UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, err
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND status IN ('LEASED', 'IN_PROGRESS');
 
 -- name: execution_cancel_request

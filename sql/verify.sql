@@ -240,7 +240,8 @@ SELECT e.job, 'attempt ' || e.attempt
   LEFT JOIN changes c ON c.job = e.job
   LEFT JOIN workers w ON w.id = e.worker AND w.org IN (0, e.org)
  WHERE e.job > $1 AND e.job <= $2
-   AND (e.type <> j.type OR e.policy <> j.policy OR e.serial_key IS DISTINCT FROM j.serial_key
+   AND (e.type <> j.type OR e.policy <> j.policy
+     OR e.serial_key IS DISTINCT FROM CASE WHEN e.finished_at IS NULL THEN j.serial_key END
      OR w.id IS NULL OR NOT EXISTS (SELECT 1 FROM queues q WHERE q.id = e.queue)
      OR (e.finished_at IS NULL AND e.queue <> coalesce(c.queue, j.queue)));
 

@@ -169,6 +169,7 @@ const struct damage damages[] = {
       "UPDATE executions SET worker = (SELECT id FROM workers WHERE org = 2)" OF("done") },
     { "verify_job_execution_refers",
       "UPDATE executions SET serial_key = NULL" OF("serial_running") },
+    { "verify_job_execution_refers", "UPDATE executions SET serial_key = 'K'" OF("done") },
     { "verify_job_execution_refers",
       "UPDATE executions SET queue = (SELECT id FROM queues WHERE name = 'q:exports')"
       OF("running") },
