@@ -135,9 +135,7 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
-         WHERE r.queue IN (coalesce(c.queue, j.queue),
-                           -(coalesce(c.queue, j.queue) << 31 | j.org))
-           AND r.type = j.type
+         WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type AND r.org = j.org
            AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
        p.reason, p.due_at,
        e.id, e.attempt, e.status, e.attempts_used, e.retry_count, e.crash_count, e.leased_at,
