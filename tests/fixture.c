@@ -88,6 +88,8 @@ static const char *const undo[] = {
           "DELETE FROM audit_event_names WHERE event > 33;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
+    [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
+           "DELETE FROM audit_event_names WHERE event > 41;",
 };
 
 void box_as_of(struct box *box, int version)
@@ -96,7 +98,8 @@ void box_as_of(struct box *box, int version)
     for (int i = schema_version_known(); i > version; i--) {
         char row[80];
         snprintf(row, sizeof row, "DELETE FROM schema_migrations WHERE version = %d", i);
-        box_sql(box, undo[i]);
+        if (undo[i])
+            box_sql(box, undo[i]);
         box_sql(box, row);
     }
 }
