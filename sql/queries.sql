@@ -34,6 +34,7 @@ SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r
 -- Every change leaves an event, so the newest event tells the latest time in the store. And whether
 -- any job of the store has a row in `links`: if none has, nobody asks for that of each.
 -- name: clock_newest
+-- scans: of links its first row
 SELECT at, CASE WHEN EXISTS (SELECT 1 FROM links) THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 

@@ -188,13 +188,14 @@ bool batch_joined(struct tx *tx, int64_t key, struct pawl_error *err)
 
 // ----- making one
 
-void callback_check(const struct contract *c, const char *prefix, struct problems *problems)
+void callback_check(const struct contract *c, bool keyed, const char *prefix,
+                    struct problems *problems)
 {
     const struct {
         const char *field;
         bool given;
     } refused[] = {
-        { "idempotency_key", c->idempotency_key.n > 0 },
+        { "idempotency_key", keyed },
         { "scheduled_for", c->scheduled_for != 0 },
         { "max_wait", c->max_wait_us != 0 },
         { "after", c->after_count > 0 },

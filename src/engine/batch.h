@@ -40,8 +40,8 @@ CHECKED bool batch_create(struct tx *tx, const struct batch_request *request, st
 // The batch of this id, in the org and the projects of the caller: another's is not found.
 CHECKED bool batch_load(struct tx *tx, struct id id, struct batch *batch, struct pawl_error *err);
 
-// What is wrong with a callback besides its contract.
-void callback_check(const struct contract *callback, const char *prefix,
+// What is wrong with a callback besides its contract. `keyed`: it was sent with a key.
+void callback_check(const struct contract *callback, bool keyed, const char *prefix,
                     struct problems *problems);
 
 // ----- for links
