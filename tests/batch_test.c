@@ -29,18 +29,18 @@ static struct batch_request request_of(struct box *box, size_t count)
     };
 }
 
-static struct batch make(struct box *box, const struct batch_request *request)
+static struct job_batch make(struct box *box, const struct batch_request *request)
 {
-    struct batch batch;
+    struct job_batch batch;
     bool known = true;
     OK(batch_create(tx, request, &batch, &known, err));
     EXPECT(!known);
     return batch;
 }
 
-static struct batch batch_now(struct box *box, struct id id)
+static struct job_batch batch_now(struct box *box, struct id id)
 {
-    struct batch batch;
+    struct job_batch batch;
     OK(batch_load(tx, id, &batch, err));
     return batch;
 }
@@ -63,7 +63,7 @@ static int64_t callbacks(struct box *box)
 TEST_EACH_DB(JOB_6_a_batch_ends_with_its_last_job_and_has_one_callback)
 {
     struct batch_request request = request_of(box, 3);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     EXPECT_INT(batch.jobs, 3);
     EXPECT_INT(batch.ended_at, 0);
     end_one(box, "member", true);
@@ -87,7 +87,7 @@ TEST_EACH_DB(JOB_6_a_batch_ends_with_its_last_job_and_has_one_callback)
 TEST_EACH_DB(JOB_6_jobs_are_found_by_their_batch_and_know_it)
 {
     struct batch_request request = request_of(box, 2);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     must_enqueue(box, "another");
     struct job_list list;
     OK(job_find(tx, &(struct job_filter){ .batch = batch.id }, &list, err));
@@ -101,7 +101,7 @@ TEST_EACH_DB(JOB_6_jobs_are_found_by_their_batch_and_know_it)
 TEST_EACH_DB(JOB_6_others_join_until_the_batch_has_ended)
 {
     struct batch_request request = request_of(box, 1);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     struct contract late = contract_for(box, "late");
     late.batch = batch.id;
     must_add(box, &late);
@@ -118,7 +118,7 @@ TEST_EACH_DB(JOB_6_others_join_until_the_batch_has_ended)
 TEST_EACH_DB(JOB_6_a_follow_up_of_the_last_job_can_join_its_batch)
 {
     struct batch_request request = request_of(box, 1);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     struct contract next = contract_for(box, "next");
     next.batch = batch.id;
     struct lease lease = take(box, "member", true);
@@ -138,7 +138,7 @@ TEST_EACH_DB(JOB_6_a_batch_whose_jobs_end_at_once_ends_at_once)
     struct batch_request request = request_of(box, 2);
     jobs[0].after = jobs[1].after = &first;
     jobs[0].after_count = jobs[1].after_count = 1;
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     EXPECT_INT(batch.failed, 2);
     EXPECT(batch.ended_at != 0);
     EXPECT_INT(callbacks(box), 1);
@@ -147,7 +147,7 @@ TEST_EACH_DB(JOB_6_a_batch_whose_jobs_end_at_once_ends_at_once)
 TEST_EACH_DB(JOB_6_jobs_of_a_batch_may_fail_with_one_another)
 {
     struct batch_request request = request_of(box, 1);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     struct id first = { box_number(box, "SELECT job FROM links"), 0 };
     first.low = box_number(box, "SELECT id_low FROM jobs");
     struct contract next = contract_for(box, "next");
@@ -166,7 +166,7 @@ TEST_EACH_DB(OPS_4_a_known_key_gives_its_batch_and_no_second_one)
     struct batch_request request = request_of(box, 2);
     request.idempotency_key = S("k");
     request.content = S("c");
-    struct batch batch = make(box, &request), same;
+    struct job_batch batch = make(box, &request), same;
     bool known = false;
     OK(batch_create(tx, &request, &same, &known, err));
     EXPECT(known && id_eq(same.id, batch.id));
@@ -181,7 +181,7 @@ TEST_EACH_DB(JOB_7_a_batch_is_stored_as_a_whole_or_not_at_all)
     struct contract taken = contract_for(box, "taken");
     taken.idempotency_key = jobs[2].idempotency_key = S("k");
     must_add(box, &taken);
-    struct batch batch;
+    struct job_batch batch;
     bool known;
     REFUSED(PAWL_KEY_REUSED, batch_create(tx, &request, &batch, &known, err));
     struct id nobody = { 77, 7 };
@@ -212,7 +212,7 @@ TEST_EACH_DB(JOB_6_a_callback_that_its_queue_has_no_room_for_is_made_later)
 {
     struct batch_request request = request_of(box, 1);
     callback.queue = CRITICAL_QUEUE;
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     fill(box, CRITICAL_QUEUE);
     end_one(box, "member", true);
     EXPECT(batch_now(box, batch.id).ended_at != 0);
@@ -231,7 +231,7 @@ TEST_EACH_DB(JOB_6_a_callback_that_its_queue_has_no_room_for_is_made_later)
 TEST_EACH_DB(JOB_6_the_key_of_a_callback_cannot_be_taken_from_it)
 {
     struct batch_request request = request_of(box, 1);
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     struct contract thief = contract_for(box, "thief");
     thief.idempotency_key = str_format(test_arena(), "batch:%.*s:callback",
                                        STR(id_text(test_arena(), batch.id)));
@@ -244,7 +244,7 @@ TEST_EACH_DB(OPS_10_a_batch_of_another_org_or_project_is_not_found)
 {
     struct batch_request request = request_of(box, 1);
     request.project_id = S("bbbbbbbb-0000-7000-8000-000000000000");
-    struct batch batch = make(box, &request);
+    struct job_batch batch = make(box, &request);
     struct contract late = contract_for(box, "late");
     struct job job;
     bool known;

@@ -59,7 +59,7 @@ static void add_batch(struct box *box, const char *job_type, const char *callbac
         .callback = &callback,
         .problems = &problems,
     };
-    struct batch batch;
+    struct job_batch batch;
     bool known = true;
     OK(batch_create(tx, &request, &batch, &known, err));
     EXPECT(!known);

@@ -11,9 +11,9 @@
 
 // ----- reading
 
-static bool read_batch(struct tx *tx, struct rows *rows, struct batch *b, struct pawl_error *err)
+static bool read_batch(struct tx *tx, struct rows *rows, struct job_batch *b, struct pawl_error *err)
 {
-    *b = (struct batch){0};
+    *b = (struct job_batch){0};
     b->id.high = row_int(rows);
     b->id.low = row_int(rows);
     b->org = row_int(rows);
@@ -44,10 +44,10 @@ static bool read_batch(struct tx *tx, struct rows *rows, struct batch *b, struct
 
 // Which batch; NONE stands for any.
 static bool find(struct tx *tx, int64_t high, struct value low, struct value org,
-                 struct batch *batch, struct pawl_error *err)
+                 struct job_batch *batch, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    *batch = (struct batch){0};
+    *batch = (struct job_batch){0};
     if (!sql_ask(tx, &rows, Q_BATCH_LOAD, err, INT(high), low, org))
         return false;
     if (rows_next(&rows) && !read_batch(tx, &rows, batch, err))
@@ -55,7 +55,7 @@ static bool find(struct tx *tx, int64_t high, struct value low, struct value org
     return rows_ok(&rows, err);
 }
 
-bool batch_load(struct tx *tx, struct id id, struct batch *batch, struct pawl_error *err)
+bool batch_load(struct tx *tx, struct id id, struct job_batch *batch, struct pawl_error *err)
 {
     int64_t org = 0;
     if (!caller_org(tx, &org, err)
@@ -67,7 +67,7 @@ bool batch_load(struct tx *tx, struct id id, struct batch *batch, struct pawl_er
 
 bool batch_open_to(struct tx *tx, int64_t org, struct id id, bool *exists, struct pawl_error *err)
 {
-    struct batch batch;
+    struct job_batch batch;
     if (!find(tx, id.high, INT(id.low), INT(org), &batch, err))
         return false;
     *exists = batch.id.high != 0 && caller_sees(tx->caller, batch.project_id);
@@ -78,7 +78,7 @@ bool batch_open_to(struct tx *tx, int64_t org, struct id id, bool *exists, struc
 
 // ----- its end
 
-static bool tell(struct tx *tx, const struct batch *b, enum event event, struct pawl_error *err)
+static bool tell(struct tx *tx, const struct job_batch *b, enum event event, struct pawl_error *err)
 {
     struct str id = id_text(tx->arena, b->id);
     SCOPED(json) json_t *detail =
@@ -90,7 +90,7 @@ static bool tell(struct tx *tx, const struct batch *b, enum event event, struct 
 }
 
 // The payload that was given, with what became of the jobs.
-static struct str callback_payload(struct tx *tx, const struct batch *b)
+static struct str callback_payload(struct tx *tx, const struct job_batch *b)
 {
     struct str id = id_text(tx->arena, b->id);
     SCOPED(json) json_t *payload = json_of(b->callback.payload);
@@ -105,7 +105,7 @@ static struct str callback_payload(struct tx *tx, const struct batch *b)
 }
 
 // In the name of whoever made the batch.
-static struct contract callback_contract(struct tx *tx, const struct batch *b)
+static struct contract callback_contract(struct tx *tx, const struct job_batch *b)
 {
     struct contract contract = b->callback;
     contract.org_id = b->org_id;
@@ -122,7 +122,7 @@ static struct contract callback_contract(struct tx *tx, const struct batch *b)
 
 // A job that has the key of the callback is not it: there is none before the batch ends. Then the
 // callback has a key of its own.
-static bool enqueue_callback(struct tx *tx, const struct batch *b, struct job *job,
+static bool enqueue_callback(struct tx *tx, const struct job_batch *b, struct job *job,
                              struct pawl_error *err)
 {
     struct contract contract = callback_contract(tx, b);
@@ -137,7 +137,7 @@ static bool enqueue_callback(struct tx *tx, const struct batch *b, struct job *j
 }
 
 // The end of a job never fails because its batch's callback is refused: that is tried again.
-static bool call_back(struct tx *tx, const struct batch *b, struct pawl_error *err)
+static bool call_back(struct tx *tx, const struct job_batch *b, struct pawl_error *err)
 {
     struct job job;
     struct pawl_error why = {0};
@@ -154,13 +154,13 @@ static bool call_back(struct tx *tx, const struct batch *b, struct pawl_error *e
 
 bool batch_call_back(struct tx *tx, int64_t key, struct pawl_error *err)
 {
-    struct batch batch;
+    struct job_batch batch;
     return find(tx, key, NONE, NONE, &batch, err) && call_back(tx, &batch, err);
 }
 
 static bool end(struct tx *tx, int64_t key, struct pawl_error *err)
 {
-    struct batch batch;
+    struct job_batch batch;
     return sql_run(tx, Q_BATCH_END, err, INT(key), INT(tx->now))
         && find(tx, key, NONE, NONE, &batch, err) && tell(tx, &batch, EVENT_BATCH_ENDED, err)
         && (batch.callback.job_type.n == 0 || call_back(tx, &batch, err));
@@ -289,14 +289,14 @@ static bool add_job(struct tx *tx, const struct batch_request *r, size_t i, stru
 static bool made(struct tx *tx, struct id id, struct pawl_error *err)
 {
     int64_t left = 0;
-    struct batch batch;
+    struct job_batch batch;
     return sql_run(tx, Q_BATCH_JOIN, err, INT(id.high), INT(-1))
         && find(tx, id.high, NONE, NONE, &batch, err)
         && tell(tx, &batch, EVENT_BATCH_CREATED, err)
         && count(tx, id.high, JOB_QUEUED, &left, err) && (left > 0 || end(tx, id.high, err));
 }
 
-static bool make(struct tx *tx, const struct batch_request *r, struct batch *batch,
+static bool make(struct tx *tx, const struct batch_request *r, struct job_batch *batch,
                  struct pawl_error *err)
 {
     struct id id;
@@ -309,7 +309,7 @@ static bool make(struct tx *tx, const struct batch_request *r, struct batch *bat
     return made(tx, id, err) && find(tx, id.high, NONE, NONE, batch, err);
 }
 
-bool batch_create(struct tx *tx, const struct batch_request *given, struct batch *batch,
+bool batch_create(struct tx *tx, const struct batch_request *given, struct job_batch *batch,
                   bool *known, struct pawl_error *err)
 {
     struct batch_request r = *given;

@@ -11,7 +11,7 @@
 enum { BATCH_JOBS_MAX = 1000,           // in one request; more may join
        BATCH_ROOM_BYTES = 1024 };       // of the callback's payload are for what Pawl adds to it
 
-struct batch {
+struct job_batch {
     struct id id;
     int64_t org;
     struct str org_id, project_id, name, idempotency_key;
@@ -34,11 +34,11 @@ struct batch_request {
 
 // All or, when one job is refused, nothing: jobs of a batch are new. A key that is known with the
 // same content gives its batch, `known`; with another PAWL_KEY_REUSED.
-CHECKED bool batch_create(struct tx *tx, const struct batch_request *request, struct batch *batch,
+CHECKED bool batch_create(struct tx *tx, const struct batch_request *request, struct job_batch *batch,
                           bool *known, struct pawl_error *err);
 
 // The batch of this id, in the org and the projects of the caller: another's is not found.
-CHECKED bool batch_load(struct tx *tx, struct id id, struct batch *batch, struct pawl_error *err);
+CHECKED bool batch_load(struct tx *tx, struct id id, struct job_batch *batch, struct pawl_error *err);
 
 // What is wrong with a callback besides its contract. `keyed`: it was sent with a key.
 void callback_check(const struct contract *callback, bool keyed, const char *prefix,

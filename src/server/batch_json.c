@@ -3,7 +3,7 @@
 
 #include "base/json_put.h"
 
-void batch_put(struct buf *out, const struct batch *b)
+void batch_put(struct buf *out, const struct job_batch *b)
 {
     int64_t ended = b->succeeded + b->failed + b->timed_out;
     json_put_id(out, "batch_id", b->id);
@@ -24,7 +24,7 @@ void batch_put(struct buf *out, const struct batch *b)
     json_put_id(out, "callback_job_id", b->callback_job);
 }
 
-struct str batch_text(struct arena *arena, const struct batch *batch)
+struct str batch_text(struct arena *arena, const struct job_batch *batch)
 {
     struct buf out = buf_new(arena, SIZE_MAX);
     json_put_open(&out, NULL, '{');

@@ -5,6 +5,6 @@
 #include "engine/batch.h"
 
 // Its fields, into an object that is open.
-void batch_put(struct buf *out, const struct batch *batch);
+void batch_put(struct buf *out, const struct job_batch *batch);
 // The whole object; empty when there is no memory.
-struct str batch_text(struct arena *arena, const struct batch *batch);
+struct str batch_text(struct arena *arena, const struct job_batch *batch);

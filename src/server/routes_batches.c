@@ -1,9 +1,7 @@
 // Routes of batches: store one with its jobs, see how far it is.
 #include "base/json_put.h"
-#include "engine/batch.h"
-#include "model/stable.h"
-#include "model/text_rule.h"
 #include "server/batch_json.h"
+#include "server/batch_read.h"
 #include "server/route.h"
 #include "server/server.h"
 
@@ -11,10 +9,8 @@ struct batching {
     struct id id;
     struct str name, project_id, idempotency_key;
     const json_t *jobs, *callback;
-    struct contract *contracts;
-    struct contract called;
     struct batch_request request;
-    struct batch batch;
+    struct job_batch batch;
     bool known;
 };
 
@@ -30,62 +26,25 @@ static const struct field create_body[] = {
           .summary = "the same key is the same batch"),
 };
 
-static void check_texts(struct exchange *x, const struct batching *b)
-{
-    if (b->name.n && !text_is_key(b->name))
-        problem_add(&x->problems, "name", "must be text without control characters");
-    if (b->idempotency_key.n && !text_is_key(b->idempotency_key))
-        problem_add(&x->problems, "idempotency_key", "must be text without control characters");
-    if (b->project_id.n && !text_is_uuid(b->project_id))
-        problem_add(&x->problems, "project_id", "must be a UUID in lower case");
-}
-
-static void read_jobs(struct exchange *x, struct batching *b, const struct contract_rules *rules)
-{
-    size_t count = json_array_size(b->jobs);
-    b->contracts = arena_new(&x->arena, struct contract, count + 1);
-    if (count > (size_t)x->config->limits.bulk_jobs)
-        problem_add(&x->problems, "jobs", "must be at most %lld jobs",
-                    (long long)x->config->limits.bulk_jobs);
-    for (size_t i = 0; b->contracts && i < count; i++) {
-        struct contract *contract = &b->contracts[i];
-        struct str prefix = str_format(&x->arena, "jobs[%zu].", i);
-        if (!contract_read(json_array_get(b->jobs, i), rules, prefix.s, contract, &x->problems))
-            continue;
-        if (contract->batch.high)
-            problem_add(&x->problems, str_format(&x->arena, "%.*sbatch_id", STR(prefix)).s,
-                        "is that of the batch it is sent with");
-        if (!contract->traceparent.n)
-            contract->traceparent = x->traceparent;
-    }
-}
-
 static bool create_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct batching *b = x->data;
     pawl_time now = world_wall(x->server->pawl->world);
     bool operator_asks = role_may(x->identity.role, MAY_QUEUES);
     struct contract_rules rules = config_rules(x->config, &x->caller, now, operator_asks);
-    check_texts(x, b);
-    read_jobs(x, b, &rules);
-    rules.key_required = false;  // Pawl makes that of a callback
-    if (b->callback
-        && contract_read(b->callback, &rules, "callback.", &b->called, &x->problems))
-        callback_check(&b->called, json_object_get(b->callback, "idempotency_key") != NULL,
-                       "callback.", &x->problems);
-    if (!b->contracts)
-        return fail(err, PAWL_NO_MEMORY, "no memory for a batch");
-    b->request = (struct batch_request){
-        .org_id = x->caller.org_id,
-        .project_id = b->project_id,
+    struct batch_given given = {
         .name = b->name,
+        .project_id = b->project_id,
         .idempotency_key = b->idempotency_key,
-        .content = b->idempotency_key.n ? stable_hash(&x->arena, x->body) : S(""),
-        .jobs = b->contracts,
-        .count = json_array_size(b->jobs),
-        .callback = b->callback ? &b->called : NULL,
-        .problems = &x->problems,
+        .jobs = b->jobs,
+        .callback = b->callback,
+        .whole = x->body,
     };
+    int64_t most = x->config->limits.bulk_jobs;
+    if (json_array_size(b->jobs) > (size_t)most)
+        problem_add(&x->problems, "jobs", "must be at most %lld jobs", (long long)most);
+    if (!batch_read(&given, &rules, &b->request, &x->problems))
+        return fail(err, PAWL_NO_MEMORY, "no memory for a batch");
     return problems_none(&x->problems, err);
 }
 

@@ -257,10 +257,10 @@ test('queues, workers, audit, keys, configuration, health', async () => {
 
 test('batches, and jobs that wait for others', async () => {
   const first = await stored();
-  const { job_type, payload, queue } = newJob();
+  const { job_type, payload } = newJob();
   const request = { name: 'n', idempotency_key: `b ${first.job_id}`,
                     jobs: [newJob({ after: [first.job_id] })],
-                    callback: { job_type, payload, queue } };
+                    callback: { job_type, payload } };
   const made = await as('producer', 'POST', '/v1/batches', request);
   assert.deepEqual([made.status, made.headers.get('location')],
                    [201, `/v1/batches/${made.body.batch_id}`]);
