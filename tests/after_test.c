@@ -94,8 +94,13 @@ TEST_EACH_DB(JOB_11_somebody_may_come_to_wait_while_the_job_runs)
 {
     struct id first = must_enqueue(box, "first").id;
     const struct str queue = S("q:default");
-    struct claim claim = { .worker = worker_named("A"), .queues = &queue, .queue_count = 1,
-                           .limit = 1, .start = true };
+    struct claim claim = {
+        .worker = worker_named("A"),
+        .queues = &queue,
+        .queue_count = 1,
+        .limit = 1,
+        .start = true,
+    };
     struct claimed *claimed = NULL;
     struct execution e;
     size_t count = 0;
@@ -171,8 +176,12 @@ TEST_EACH_DB(JOB_11_a_job_that_waits_can_be_changed_and_waits_on)
 {
     struct id first = must_enqueue(box, "first").id;
     struct job last = add_after(box, "last", first);
-    struct job_change change = { .has_priority = true, .priority = 7, .has_queue = true,
-                                 .queue = S("q:exports") };
+    struct job_change change = {
+        .has_priority = true,
+        .priority = 7,
+        .has_queue = true,
+        .queue = S("q:exports"),
+    };
     OK(job_change(tx, last.id, &change, &last, err));
     EXPECT_INT(last.phase, PHASE_BLOCKED);
     succeed(box, "first");
@@ -332,7 +341,8 @@ static void chain(struct box *box, struct id *jobs)
     struct pawl_error err = {0};
     box_begin(box, &tx);
     for (size_t i = 0; i < CHAIN; i++) {
-        struct contract contract = waiter(box, i ? "link" : "first", i ? &jobs[i - 1] : NULL, i > 0);
+        struct contract contract = waiter(box, i ? "link" : "first", i ? &jobs[i - 1] : NULL,
+                                          i > 0);
         struct job job;
         bool known;
         MUST(job_enqueue(&tx, &contract, &job, &known, &err));
@@ -388,8 +398,11 @@ TEST_EACH_DB(OPS_10_jobs_of_another_org_or_project_cannot_be_waited_for)
     foreign.org_id = OTHER_ORG;
     struct contract hidden = contract_for(box, "hidden");
     hidden.project_id = PROJECT_B;
-    struct id after[] = { must_add(box, &foreign).id, must_add(box, &hidden).id,
-                          { must_enqueue(box, "guessed").id.high, 7 } };
+    struct id after[] = {
+        must_add(box, &foreign).id,
+        must_add(box, &hidden).id,
+        { must_enqueue(box, "guessed").id.high, 7 },
+    };
     struct contract contract = waiter(box, "last", after, 3);
     struct job job;
     bool known;

@@ -22,7 +22,7 @@ static const struct {
     { "somebody is told", "DELETE FROM waits WHERE awaited", { 1, 150, 230 } },
     { "one wait is over", "UPDATE links SET pending", { 1, 201 } },
     { "a job may run", "DELETE FROM parked", { 3, 210 } },
-    { "a job fails with another", "INSERT INTO outcomes (job, org, execution, ended_at", { 2, 99 } },
+    { "a job fails with another", "INSERT INTO outcomes (job, org, execution, ended", { 2, 99 } },
     { "all are told", "DELETE FROM endings", { 1, 2 } },
     { "a batch counts", "UPDATE batches SET succeeded", { 1, 4, 7 } },
     { "a batch ends", "UPDATE batches SET ended_at", { 1 } },

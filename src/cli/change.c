@@ -39,7 +39,8 @@ bool command_retry(struct cli *cli, struct pawl_error *err)
     SCOPED(json) json_t *job = NULL;
     if (cli->word_count == 0)
         return change_many(cli, ACT_RETRY, err);
-    return one_meant(cli, err) && act_on_job(cli, ACT_RETRY, &job, err) && print_job(cli, job, "new job", err);
+    return one_meant(cli, err) && act_on_job(cli, ACT_RETRY, &job, err)
+        && print_job(cli, job, "new job", err);
 }
 
 static struct job_change wanted_change(const struct cli *cli)

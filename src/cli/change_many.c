@@ -1,5 +1,5 @@
-// They are counted first, for who has to agree and for the progress bar. What comes meanwhile is not
-// among them: pieces go from the newest job to the oldest.
+// They are counted first, for who has to agree. What comes meanwhile is not among them: pieces go
+// from the newest job to the oldest.
 #include "cli/change_many.h"
 
 #include <stdio.h>
@@ -70,10 +70,11 @@ static bool print(struct many *m, bool dry_run, struct pawl_error *err)
         if (dry_run && !m->cli->given[OPTION_JSON])
             printf("%.*s\n", STR(id));
     }
-    if (m->cli->given[OPTION_JSON])
-        return print_json(arena, json_pack("{s:b,s:I,s:o}", "dry_run", dry_run, "count",
-                                           (json_int_t)m->done, "sample", ids),
-                          err);
+    if (m->cli->given[OPTION_JSON]) {
+        json_t *told = json_pack("{s:b,s:I,s:o}", "dry_run", dry_run, "count",
+                                 (json_int_t)m->done, "sample", ids);
+        return print_json(arena, told, err);
+    }
     json_end(&ids);
     if (dry_run && m->done > (int64_t)m->sampled)
         puts("...");

@@ -11,7 +11,8 @@
 
 // ----- reading
 
-static bool read_batch(struct tx *tx, struct rows *rows, struct job_batch *b, struct pawl_error *err)
+static bool read_batch(struct tx *tx, struct rows *rows, struct job_batch *b,
+                       struct pawl_error *err)
 {
     *b = (struct job_batch){0};
     b->id.high = row_int(rows);

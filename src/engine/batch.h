@@ -34,11 +34,12 @@ struct batch_request {
 
 // All or, when one job is refused, nothing: jobs of a batch are new. A key that is known with the
 // same content gives its batch, `known`; with another PAWL_KEY_REUSED.
-CHECKED bool batch_create(struct tx *tx, const struct batch_request *request, struct job_batch *batch,
-                          bool *known, struct pawl_error *err);
+CHECKED bool batch_create(struct tx *tx, const struct batch_request *request,
+                          struct job_batch *batch, bool *known, struct pawl_error *err);
 
 // The batch of this id, in the org and the projects of the caller: another's is not found.
-CHECKED bool batch_load(struct tx *tx, struct id id, struct job_batch *batch, struct pawl_error *err);
+CHECKED bool batch_load(struct tx *tx, struct id id, struct job_batch *batch,
+                        struct pawl_error *err);
 
 // What is wrong with a callback besides its contract. `keyed`: it was sent with a key.
 void callback_check(const struct contract *callback, bool keyed, const char *prefix,

@@ -237,9 +237,10 @@ static bool also_links(struct explaining *x, struct pawl_error *err)
         return true;
     if (!links_doom(x->tx, x->job->id.high, &doom, err))
         return false;
-    x->facts.at[doom.n ? FACT_ERROR : FACT_COUNT] =
-        doom.n ? doom : str_format(x->tx->arena, "%lld other job%s", (long long)x->job->waits_for,
-                                   x->job->waits_for == 1 ? "" : "s");
+    x->facts.at[FACT_ERROR] = doom;
+    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld other job%s",
+                                         (long long)x->job->waits_for,
+                                         x->job->waits_for == 1 ? "" : "s");
     explain_also(x, doom.n ? CAUSE_DOOMED : CAUSE_WAITS_THEN);
     return true;
 }

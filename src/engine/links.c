@@ -41,18 +41,15 @@ static struct str doom_text(struct arena *arena, struct id id, enum job_state st
                       STR(id_text(arena, id)), job_state_name(state), failure_type_name(type));
 }
 
-static bool plan_one(struct tx *tx, int64_t org, struct id id, struct list *waits_for,
-                     struct link_plan *plan, bool *exists, struct pawl_error *err)
+// What one target that is there means to who waits for it.
+static bool plan_one(struct tx *tx, struct id id, const struct target *target,
+                     struct list *waits_for, struct link_plan *plan, struct pawl_error *err)
 {
-    struct target target;
-    if (!target_load(tx, org, id, &target, err))
-        return false;
-    *exists = target.exists;
-    if (!target.exists || (target.ended && target.state == JOB_SUCCEEDED))
+    if (target->ended && target->state == JOB_SUCCEEDED)
         return true;
     plan->pending++;
-    if (target.ended) {
-        plan->doom = doom_text(tx->arena, id, target.state, target.type);
+    if (target->ended) {
+        plan->doom = doom_text(tx->arena, id, target->state, target->type);
         return true;
     }
     int64_t *key = list_add(waits_for);
@@ -72,9 +69,11 @@ bool links_plan(struct tx *tx, const struct contract *c, const char *prefix,
     if (!name_find(tx, NAME_ORG, c->org_id, &org, err))
         return false;
     for (size_t i = 0; i < c->after_count; i++) {
-        if (!plan_one(tx, org, c->after[i], &waits_for, plan, &exists, err))
+        struct target target;
+        if (!target_load(tx, org, c->after[i], &target, err)
+            || (target.exists && !plan_one(tx, c->after[i], &target, &waits_for, plan, err)))
             return false;
-        if (!exists)
+        if (!target.exists)
             problem_add(problems, str_format(tx->arena, "%safter[%zu]", prefix, i).s,
                         "there is no job %.*s", STR(id_text(tx->arena, c->after[i])));
     }

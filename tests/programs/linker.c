@@ -64,8 +64,12 @@ static bool waiters(struct pawl *pawl, const char *type, const char *const *afte
     struct pawl_job jobs[MANY] = {0};
     for (int i = 0; i < MANY; i++) {
         snprintf(keys[i], sizeof keys[i], "%s after %s %d", type, *after, i);
-        jobs[i] = (struct pawl_job){ .job_type = type, .idempotency_key = keys[i],
-                                     .after = after, .after_count = 1 };
+        jobs[i] = (struct pawl_job){
+            .job_type = type,
+            .idempotency_key = keys[i],
+            .after = after,
+            .after_count = 1,
+        };
     }
     return pawl_enqueue_all(pawl, jobs, MANY, NULL, err);
 }
@@ -77,8 +81,12 @@ static bool batch(struct pawl *pawl, const char *const *after, struct pawl_error
     struct pawl_job jobs[BATCH] = {0}, callback = { .job_type = "callback" };
     for (int i = 0; i < BATCH; i++) {
         snprintf(keys[i], sizeof keys[i], "batch %d", i);
-        jobs[i] = (struct pawl_job){ .job_type = "member", .idempotency_key = keys[i],
-                                     .after = &after[i % 2], .after_count = 1 };
+        jobs[i] = (struct pawl_job){
+            .job_type = "member",
+            .idempotency_key = keys[i],
+            .after = &after[i % 2],
+            .after_count = 1,
+        };
     }
     struct pawl_batch all = { .jobs = jobs, .count = BATCH, .callback = &callback };
     return pawl_batch_create(pawl, &all, id, err) || err->code == PAWL_KEY_REUSED;
@@ -122,8 +130,12 @@ int main(int argc, char **argv)
         times = strtol(argv[4], NULL, 10);
     }
     sqlite3_auto_extension((void (*)(void))watch);
-    struct pawl_options options = { .store = argv[1], .instance = "one", .virtual_time = true,
-                                    .virtual_start = strtoll(argv[2], NULL, 10) };
+    struct pawl_options options = {
+        .store = argv[1],
+        .instance = "one",
+        .virtual_time = true,
+        .virtual_start = strtoll(argv[2], NULL, 10),
+    };
     bool done = pawl_open(&pawl, &options, &err) && live(pawl, &err);
     if (!done)
         fprintf(stderr, "linker: %s\n", err.message);
