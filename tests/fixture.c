@@ -85,11 +85,12 @@ static const char *const undo[] = {
     [4] = "DROP TABLE execution_logs;",
     [5] = "DROP VIEW pawl_job_runs; DROP TABLE job_runs; DROP TABLE slot_skips;"
           "DROP TABLE schedules; DROP TABLE leader;"
-          "DELETE FROM audit_event_names WHERE event > 33;",
+          "DELETE FROM audit_event_names WHERE event BETWEEN 34 AND 41;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
+    [8] = "ALTER TABLE orgs DROP COLUMN weight; DELETE FROM audit_event_names WHERE event = 42;",
     [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
-           "DELETE FROM audit_event_names WHERE event > 41;",
+           "DELETE FROM audit_event_names WHERE event IN (43, 44);",
 };
 
 void box_as_of(struct box *box, int version)

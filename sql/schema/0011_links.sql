@@ -84,4 +84,4 @@ STRICT --sqlite
 ;
 
 INSERT INTO audit_event_names (event, name) VALUES
-  (42, 'batch.created'), (43, 'batch.ended');
+  (43, 'batch.created'), (44, 'batch.ended');

@@ -55,6 +55,7 @@ static const struct {
     [EVENT_SCHEDULE_SKIPPED] = { "schedule.skipped", UNCHANGED },
     [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
     [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
+    [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
     [EVENT_BATCH_CREATED] = { "batch.created", UNCHANGED },
     [EVENT_BATCH_ENDED] = { "batch.ended", UNCHANGED },
 };

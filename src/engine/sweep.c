@@ -6,7 +6,6 @@
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/links.h"
-#include "engine/shelf.h"
 #include "engine/sweep_keys.h"
 
 static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
@@ -126,8 +125,7 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
         swept->more = swept->more || keys.count == limit;
     }
     bool untold = false;
-    if (!sweep_keys(tx, limit, swept, err) || !shelf_sweep(tx, limit, &swept->more, err)
-        || !links_tell(tx, limit, &untold, err))
+    if (!sweep_keys(tx, limit, swept, err) || !links_tell(tx, limit, &untold, err))
         return false;
     swept->more = swept->more || untold;
     for (size_t i = 0; i < countof(chores); i++)
