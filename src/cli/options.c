@@ -81,6 +81,9 @@ static const struct option_row rows[] = {
                                 fingerprint_valid, NULL },
     [OPTION_REASON]         = { "reason", "TEXT", ANY },
     [OPTION_NEW_PAYLOAD]    = { "payload", "JSON", ANY },
+    [OPTION_AFTER]          = { "after", "ID", "the id of a job", value_is_id, NULL },
+    [OPTION_BATCH_ID]       = { "batch-id", "ID", "the id of a batch", value_is_id, NULL },
+    [OPTION_CALLBACK]       = { "callback", "TYPE", ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

@@ -74,6 +74,12 @@ bool value_is_mode(struct str text)
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));
 }
 
+bool value_is_id(struct str text)
+{
+    struct id id;
+    return id_parse(text, &id);
+}
+
 bool value_is_role(struct str text)
 {
     enum role ignored;

@@ -56,6 +56,8 @@ static const struct {
     [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
     [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
     [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
+    [EVENT_BATCH_CREATED] = { "batch.created", UNCHANGED },
+    [EVENT_BATCH_ENDED] = { "batch.ended", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/links.h"
 #include "engine/slot.h"
 
 bool outcome_fail(struct tx *tx, const struct ending *ending, struct pawl_error *err)
@@ -26,5 +27,6 @@ bool outcome_fail(struct tx *tx, const struct ending *ending, struct pawl_error 
                         detail, err)
         && (!ending->dead_letter
             || event_append(tx, subject, EVENT_JOB_DEADLETTERED, detail, err))
-        && slot_failed(tx, ending, err);
+        && slot_failed(tx, ending, err)
+        && links_ended(tx, ending->subject.job, ending->state, err);
 }

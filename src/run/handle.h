@@ -42,6 +42,10 @@ struct pawl {
 // a call would wait for threads that only the parent has.
 CHECKED bool handle_usable(const struct pawl *pawl, struct pawl_error *err);
 
+// Begins a transaction on the connection for looking. With `reading` held, until it has ended.
+CHECKED bool handle_read(struct pawl *pawl, struct arena *arena, struct tx *tx,
+                         struct pawl_error *err);
+
 // Tells `tell` what each commit of this handle did, from the next transaction on and until the
 // handle is closed: `self` must outlive it. See store/observe.h for what it may do. At most
 // OBSERVERS_MAX, from one thread at a time.
