@@ -619,7 +619,7 @@ SELECT id FROM jobs WHERE parent = $1 AND origin IN ('retry', 'replay', 'fix')
 
 -- ===== alerts
 
--- For every target that wants the kind and that somebody spoke of lately. Said again it is the same.
+-- For every target that wants the kind and that somebody spoke of lately. Said again it is one.
 -- name: alert_insert
 -- scans: the few targets
 INSERT INTO alerts (target, kind, org, job, job_low, at, due_at)
@@ -652,6 +652,7 @@ SELECT coalesce(summary, id), coalesce(summary, 0), attempts, kind, job, job_low
 
 -- Whether there are two that were never tried: more need not be counted.
 -- name: alert_untold
+-- scans: those two
 SELECT count(*) FROM (SELECT 1 FROM alerts
                        WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
                          AND attempts = 0 AND summary IS NULL
@@ -679,8 +680,9 @@ DELETE FROM alerts
 SELECT due_at FROM alerts WHERE target = $1 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1;
 
 -- name: alert_load
-SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.settled_at, a.given_up,
-       a.error, o.org_id, j.project_id, jt.name, q.name, j.request_id, j.correlation_id, x.state,
+SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.settled_at,
+       a.given_up, a.error, o.org_id, j.project_id, jt.name, q.name, j.request_id,
+       j.correlation_id, x.state,
        x.failure_type, e.error_class, coalesce(e.error_message, x.error), e.attempt,
        CASE WHEN a.kind = 'finish_failing'
             THEN (SELECT v.detail FROM audit_events v WHERE v.job = a.job AND v.event = 16
@@ -696,6 +698,7 @@ SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.set
  WHERE a.id = $1;
 
 -- name: alerts_newest
+-- scans: by their key, and ends at the limit
 SELECT id FROM alerts ORDER BY id DESC LIMIT $1;
 
 -- name: alert_summary

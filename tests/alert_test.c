@@ -30,7 +30,12 @@ static struct job dead(struct box *box)
 static struct parcel take_as(struct box *box, const char *owner, int64_t target, int64_t allowance)
 {
     struct parcel parcel;
-    struct alert_taking taking = { .target = target, .owner = str_of(owner), .lease_us = SECONDS(10), .allowance = allowance };
+    struct alert_taking taking = {
+        .target = target,
+        .owner = str_of(owner),
+        .lease_us = SECONDS(10),
+        .allowance = allowance,
+    };
     OK(alert_take(tx, &taking, &parcel, err));
     return parcel;
 }
@@ -208,6 +213,24 @@ TEST_EACH_DB(OPS_8_each_target_has_its_own_deliveries)
     EXPECT_INT(alerts(box), 1);
     dead(box);
     EXPECT_INT(alerts(box), 2);
+}
+
+TEST(OPS_8_a_target_is_sent_a_burst_and_then_so_many_a_minute)
+{
+    struct allowance a = { .per_minute = 10, .burst = 3 };
+    int64_t now = SECONDS(1000);
+    EXPECT_INT(allowance_left(&a, now), 3);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_INT(allowance_wait_us(&a, now), 0);
+        allowance_spend(&a, now);
+    }
+    EXPECT_INT(allowance_left(&a, now), 0);
+    EXPECT_INT(allowance_wait_us(&a, now), SECONDS(6));
+    EXPECT_INT(allowance_left(&a, now + SECONDS(6) - 1), 0);
+    EXPECT_INT(allowance_left(&a, now + SECONDS(6)), 1);
+    EXPECT_INT(allowance_left(&a, now + SECONDS(11)), 1);
+    EXPECT_INT(allowance_left(&a, now + SECONDS(18)), 3);
+    EXPECT_INT(allowance_left(&a, now + HOURS(1)), 3);
 }
 
 // ----- storms

@@ -106,7 +106,13 @@ static const char whole[] =
     "    queue: q:night\n"
     "    paused: true\n"
     "  often: {job_type: x, every: 15m, timezone: UTC, coalesce: true,\n"
-    "          misfire_grace_time: 300s, max_instances: 1, expected_max_runtime: 5m}\n";
+    "          misfire_grace_time: 300s, max_instances: 1, expected_max_runtime: 5m}\n"
+    "alerts:\n"
+    "  - {name: pager, webhook: 'https://pager.example/x', kinds: [dead_letter, finish_failing],\n"
+    "     secret_file: long-secret.txt, headers_file: headers.txt, timeout: 2s, attempts: 3,\n"
+    "     rate: 30, burst: 4}\n"
+    "  - {webhook_file: url.txt}\n"
+    "  - {command: [./export, --alert]}\n";
 
 static void put_what_it_names(struct config_file *file)
 {
@@ -114,6 +120,9 @@ static void put_what_it_names(struct config_file *file)
     config_file_put(file, "key.pem", S("key\n"), PRIVATE);
     config_file_put(file, "secret.txt", S("hunter2\n"), PRIVATE);
     config_file_put(file, "export", S("#!/bin/sh\n"), PROGRAM);
+    config_file_put(file, "long-secret.txt", S("hunter4hunter4hunter4\n"), PRIVATE);
+    config_file_put(file, "headers.txt", S("X-Token: hunter5\n\nX-Team: a\n"), PRIVATE);
+    config_file_put(file, "url.txt", S("http://chat.example:8080/hunter6\n"), PRIVATE);
     setenv("PAWL_TEST_SECRET", "hunter3", 1);
 }
 
@@ -307,6 +316,8 @@ static const struct {
                      "{a: {commit: [sh]}}", "{a: {run: [sh], commit: [sh], category: audit}}",
                      "{a: {bucket: 1h}}", "{a: {may_write: true}}", NULL } },
     { &kind_schedules, { "x", "[a]", "{a: 5}", "{a: {}}", "{a: {job_type: x, every: 1h}}", NULL } },
+    { &kind_alerts, { "x", "{}", "5", "[5]", "[{}]", "[{name: a}]", NULL } },
+    { &kind_headers, { "nowhere.txt", "[]", "{}", "~", "pawl.yaml", NULL } },
     { &kind_command, { "x", "ls -l", "[]", "{}", "~", "[[]]", "[nowhere-to-be-found]",
                        "[./nowhere]", "[/]", "[sh, {}]", "[sh, ~]", NULL } },
     { &kind_environment, { "x", "[A]", "{1x: y}", "{A: [b]}", "{A: ~}", "{PAWL_X: y}",
@@ -333,6 +344,10 @@ static const struct {
     { "org", { "x", "5", "[]", "{}", "~", NULL } },
     { "project_id", { "x", "5", "[]", "{}", "~", NULL } },
     { "directory", { "nowhere", "pawl.yaml", "[]", "~", NULL } },
+    { "webhook", { "x", "ftp://a/", "https://", "https://a:b@c/", "[]", "~", NULL } },
+    { "webhook_file", { "nowhere", "pawl.yaml", "[]", "{}", "~", NULL } },
+    { "secret_file", { "nowhere", "[]", "{}", "~", NULL } },
+    { "kinds", { "x", "[]", "{}", "~", "[x]", "[dead_letter, ~]", "dead_letter", NULL } },
 };
 
 static const char *const *bad_values_of(const struct config_row *row)
@@ -354,6 +369,10 @@ static int open_sections(const struct config_table *table, struct buf *text, str
     struct str first, rest, name = str_of(table->name);
     if (strcmp(table->name, "pawl.yaml") == 0)
         return *path = S(""), 0;
+    if (strcmp(table->name, "alerts[]") == 0) {
+        buf_add(text, S("alerts:\n  -\n"));
+        return *path = S("alerts[0]."), 2;
+    }
     bool two = str_cut(name, '.', &first, &rest);
     buf_addf(text, two ? "%.*s:\n  mine:\n" : "%.*s:\n", STR(first));
     *path = str_format(test_arena(), two ? "%.*s.mine." : "%.*s.", STR(first));

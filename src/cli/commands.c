@@ -290,6 +290,17 @@ static const struct command commands[] = {
       .act = command_org,
       .verbs = "list disable",
       OFFERS(STORE, JSON, HELP) },
+    { "alerts", "list|test", 1, 1, "show what was told to whom, or try whether telling works",
+      .details =
+          "list shows the newest alerts of the store with their deliveries. test sends a test\n"
+          "alert to every target of a configuration, says what came back, and exits 1 when one\n"
+          "was not delivered. Neither needs a server.\n",
+      .example = "pawl alerts test --config pawl.yaml",
+      .act = command_alerts,
+      .verbs = "list test",
+      OFFERS({ OPTION_CONFIG, "whose targets are tried" },
+             { OPTION_LIMIT, "how many are listed, 1 to 10000; else 20" },
+             STORE, JSON, HELP) },
     { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
       .details =
           "For one session of bash: source <(pawl completion bash). For good it is installed with\n"

@@ -65,3 +65,32 @@ int64_t alert_delay_us(int64_t attempts, int64_t asked_us)
         delay = DELAY_US_MAX;
     return delay > asked ? delay : asked;
 }
+
+// ----- allowances
+
+static int64_t interval_us(const struct allowance *a)
+{
+    return MINUTES(1) / a->per_minute;
+}
+
+static int64_t missing_us(const struct allowance *a, int64_t now)
+{
+    return a->whole_at > now ? a->whole_at - now : 0;
+}
+
+int64_t allowance_left(const struct allowance *a, int64_t now)
+{
+    int64_t spent = (missing_us(a, now) + interval_us(a) - 1) / interval_us(a);
+    return spent < a->burst ? a->burst - spent : 0;
+}
+
+void allowance_spend(struct allowance *a, int64_t now)
+{
+    a->whole_at = now + missing_us(a, now) + interval_us(a);
+}
+
+int64_t allowance_wait_us(const struct allowance *a, int64_t now)
+{
+    int64_t wait = missing_us(a, now) - (a->burst - 1) * interval_us(a);
+    return wait > 0 ? wait : 0;
+}

@@ -222,14 +222,15 @@ static const struct config_row rows[] = {
       .meaning = "jobs that come by the clock", .table = &schedule_table },
     { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
     { "tracing", &kind_later, .meaning = "where traces go" },
-    { "alerts", &kind_later, .meaning = "who is told what" },
+    { "alerts", &kind_alerts, .offset = offsetof(struct config, alerts),
+      .meaning = "who is told when a job ends badly: a list of targets", .table = &alert_table },
 };
 // clang-format on
 static const struct config_table file_table = TABLE("pawl.yaml", rows);
 
 static const struct config_table *const tables[] = {
     &file_table, &auth_table, &tls_table, &limit_table, &log_table,
-    &policy_table, &queue_table, &type_table, &schedule_table,
+    &policy_table, &queue_table, &type_table, &schedule_table, &alert_table,
 };
 
 const struct config_table *config_table(size_t index)

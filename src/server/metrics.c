@@ -39,6 +39,8 @@ enum row {
     SLOTS_MISSED,
     SLOTS_STALE,
     SLOTS_RECOVERED,
+    ALERTS_RAISED,
+    ALERT_DELIVERIES,
     NOT_COUNTED,
     SERIES_DROPPED,
     BUILD_INFO,
@@ -140,6 +142,13 @@ static const struct metric table[] = {
                           "Slots that an earlier process of this instance had left running, closed "
                           "at the start.",
                           .bound_count = 0 },
+    [ALERTS_RAISED] = { "pawl_alerts_total", METRIC_COUNTER,
+                        "What somebody must be told, whether or not there is a target.",
+                        .labels = { "kind" } },
+    [ALERT_DELIVERIES] = { "pawl_alert_deliveries_total", METRIC_COUNTER,
+                           "Messages to the targets of alerts: delivered, failed (they are tried "
+                           "again), given_up.",
+                           .labels = { "target", "outcome" } },
     [NOT_COUNTED] = { "pawl_commits_not_counted_total", METRIC_COUNTER,
                       "Transactions that these metrics count in part only, because the outcome of "
                       "the commit was unknown at first or too much happened at once.",
@@ -283,6 +292,8 @@ static void count(struct series_set *sets, const struct observation *event, pawl
                      (double)(at - event->started_at) / 1e6);
     if (as->ends_run && event->end_reason == END_LEASE_EXPIRED)
         add(sets, LEASES_EXPIRED, NULL, 1);
+    if (event->alert)
+        add(sets, ALERTS_RAISED, (struct str[]){ str_of(alert_kind_name(event->alert)) }, 1);
     if (as->ends_job)
         record_event(sets, JOBS_ATTEMPTS, event, labels, (double)event->attempts);
 }
@@ -316,6 +327,14 @@ void metrics_refused(struct metrics *metrics, const char *reason)
 {
     pthread_mutex_lock(&metrics->mutex);
     add(metrics->sets, HTTP_REFUSED, (struct str[]){ str_of(reason) }, 1);
+    pthread_mutex_unlock(&metrics->mutex);
+}
+
+void metrics_alert(struct metrics *metrics, struct str target, const char *outcome)
+{
+    const struct str labels[] = { target, str_of(outcome) };
+    pthread_mutex_lock(&metrics->mutex);
+    add(metrics->sets, ALERT_DELIVERIES, labels, 1);
     pthread_mutex_unlock(&metrics->mutex);
 }
 

@@ -20,6 +20,9 @@ void metrics_observe(void *metrics, const struct observed *observed);
 void metrics_http(struct metrics *metrics, const char *method, const char *route, int status);
 void metrics_refused(struct metrics *metrics, const char *reason);  // before it reached a route
 
+// A message to a target of alerts: delivered, failed or given_up.
+void metrics_alert(struct metrics *metrics, struct str target, const char *outcome);
+
 // What is so now.
 struct queue_depth {
     struct str queue, place;  // place: ready, delayed, blocked, ...

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/weight.h"
+#include "server/alerter.h"
 #include "server/command.h"
 #include "server/exchange.h"
 #include "server/http.h"
@@ -22,6 +23,7 @@ static void observe(void *self, const struct observed *observed)
     struct server *s = self;
     metrics_observe(s->metrics, observed);
     hub_observe(s->hub, observed);
+    alerter_observe(s->alerter, observed);
 }
 
 // ----- opening
@@ -179,10 +181,12 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     s->metrics = metrics_open(s->pawl->world);
     if (!s->metrics)
         return fail(err, PAWL_NO_MEMORY, "no memory for the server");
-    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
+    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err)
+        || !alerter_open(&s->alerter, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
     return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+        && alerter_use(s->alerter, config, err)
         && (!listens || listen_safely(s, err));
 }
 
@@ -225,8 +229,10 @@ void server_close(struct server *s, int64_t wait_us)
     http_close(s->http);
     if (s->recorded)
         server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
+    alerter_stop(s->alerter);
     pawl_close(s->pawl);
     hub_close(s->hub);
+    alerter_close(s->alerter);
     for (size_t i = 0; i < s->reader_count; i++)
         db_close(s->readers[i]);
     metrics_close(s->metrics);
@@ -278,7 +284,8 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!server_schedule(s, config, err) || !use_config(s, config, err))
+    if (!server_schedule(s, config, err) || !use_config(s, config, err)
+        || !alerter_use(s->alerter, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);

@@ -11,6 +11,7 @@
 #include "server/config.h"
 #include "server/identity.h"
 
+struct alerter;
 struct exchange;
 struct http;
 struct hub;
@@ -38,6 +39,7 @@ struct server {
     struct metrics *metrics;
     struct server_log *log;
     struct hub *hub;
+    struct alerter *alerter;
     struct http *http;            // NULL: it does not listen
     pawl_time started_at;
     bool recorded;                // that it started: so its end is too
