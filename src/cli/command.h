@@ -66,6 +66,7 @@ enum option {
     OPTION_ERROR,
     OPTION_REASON,
     OPTION_NEW_PAYLOAD,
+    OPTION_RATE,
     OPTIONS
 };
 

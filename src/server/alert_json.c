@@ -53,9 +53,10 @@ static void put_error(struct buf *out, const struct alert *a)
 static void put_links(struct buf *out, const struct alert *a)
 {
     struct str id = id_text(out->arena, a->job);
+    struct str command = str_format(out->arena, "%s %.*s", alert_kind_look(a->kind), STR(id));
     const char *path = a->kind == ALERT_DEAD_LETTER ? "/v1/deadletter/" : "/v1/jobs/";
     json_put_open(out, "links", '{');
-    json_put_text(out, "command", str_format(out->arena, "%s %.*s", alert_kind_look(a->kind), STR(id)));
+    json_put_text(out, "command", command);
     json_put_text(out, "api", str_format(out->arena, "%s%.*s", path, STR(id)));
     json_put_close(out, '}');
 }

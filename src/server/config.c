@@ -182,6 +182,9 @@ static const struct config_row limit_rows[] = {
       0, 16 << 20 },
     { "critical_depth", &kind_number, LIMIT(critical_depth), "1000",
       "jobs that may wait in `q:critical`; 0 is no limit", 0, 1000000000 },
+    { "bulk_letters", &kind_number, LIMIT(bulk_letters), "500",
+      "dead letters of one org that are replayed or discarded in bulk a second; more is answered "
+      "with 429; 0 is no limit", 0, 1000000 },
 };
 static const struct config_table limit_table = TABLE("limits", limit_rows);
 

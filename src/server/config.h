@@ -25,6 +25,7 @@ struct config_limits {
     int64_t grace_us;                 // for what runs, after SIGTERM
     int64_t log_bytes;                // kept of one execution's log
     int64_t critical_depth;           // of q:critical
+    int64_t bulk_letters;             // closed in bulk a second, of one org; 0: no limit
 };
 
 struct config_auth {

@@ -10,6 +10,7 @@
 #include "run/handle.h"
 #include "server/config.h"
 #include "server/identity.h"
+#include "server/letter_pace.h"
 
 struct alerter;
 struct exchange;
@@ -51,6 +52,7 @@ struct server {
 
     uint8_t secret[HASH_SECRET_BYTES];  // the store's: for cursors
 
+    struct letter_pace letter_pace;
     struct turns turns;           // of queues; only operations of the pipeline touch it
     _Atomic(const struct queue_terms *) terms;
 
