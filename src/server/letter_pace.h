@@ -1,5 +1,5 @@
-// How fast dead letters may be closed in bulk, per org: a replay of ten thousand is ten thousand jobs
-// for those who could not do them before.
+// How fast dead letters may be closed in bulk, per org: a replay of ten thousand is ten thousand
+// jobs for those who could not do them before.
 #pragma once
 
 #include "base/id.h"

@@ -226,8 +226,7 @@ static const struct field discard_many_body[] = {
           .summary = "why nobody needs them; kept in the audit trail"),
 };
 
-// A portion may begin when the last one is paid off: 500 at once, then nothing until their time is
-// over.
+// Small portions may follow each other; after a large one there is nothing until its time is over.
 static bool in_pace(struct exchange *x, struct many_letters *m, struct pawl_error *err)
 {
     int64_t wait_us = 0, now = world_monotonic(x->server->pawl->world);
