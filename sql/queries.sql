@@ -713,6 +713,26 @@ SELECT a.kind, o.org_id, jt.name, e.error_class, x.failure_type,
  WHERE a.summary = $1
  ORDER BY a.id;
 
+-- ===== traces
+
+-- name: trace_job
+SELECT j.id_low, j.traceparent, t.name, q.name, o.org_id
+  FROM jobs j
+  LEFT JOIN job_types t ON t.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN orgs o ON o.id = j.org
+ WHERE j.id = $1;
+
+-- name: trace_execution
+SELECT id, id_low, leased_at, started_at, finished_at, status, end_reason, error_class
+  FROM executions WHERE job = $1 AND attempt = $2;
+
+-- The job of an execution and the context it was made in.
+-- name: trace_made_in
+SELECT j.id, j.id_low, j.traceparent FROM executions e
+  JOIN jobs j ON j.id = e.job
+ WHERE e.id = $1 AND e.id_low = $2;
+
 -- ===== steps
 
 -- name: step_load

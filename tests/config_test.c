@@ -112,7 +112,9 @@ static const char whole[] =
     "     secret_file: long-secret.txt, headers_file: headers.txt, timeout: 2s, attempts: 3,\n"
     "     rate: 30, burst: 4}\n"
     "  - {webhook_file: url.txt}\n"
-    "  - {command: [./export, --alert]}\n";
+    "  - {command: [./export, --alert]}\n"
+    "tracing: {endpoint: 'http://127.0.0.1:4318', sample: 0.25, service_name: jobs,\n"
+    "          headers_file: headers.txt, timeout: 1s}\n";
 
 static void put_what_it_names(struct config_file *file)
 {
@@ -344,6 +346,8 @@ static const struct {
     { "org", { "x", "5", "[]", "{}", "~", NULL } },
     { "project_id", { "x", "5", "[]", "{}", "~", NULL } },
     { "directory", { "nowhere", "pawl.yaml", "[]", "~", NULL } },
+    { "endpoint", { "x", "ftp://a/", "https://a:b@c/", "[]", "{}", "~", NULL } },
+    { "sample", { "-1", "1.1", "x", "0x1", "1e-3", "[]", "~", NULL } },
     { "webhook", { "x", "ftp://a/", "https://", "https://a:b@c/", "[]", "~", NULL } },
     { "webhook_file", { "nowhere", "pawl.yaml", "[]", "{}", "~", NULL } },
     { "secret_file", { "nowhere", "[]", "{}", "~", NULL } },

@@ -224,7 +224,8 @@ static const struct config_row rows[] = {
     { "schedules", &kind_schedules, .offset = offsetof(struct config, schedules),
       .meaning = "jobs that come by the clock", .table = &schedule_table },
     { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
-    { "tracing", &kind_later, .meaning = "where traces go" },
+    { "tracing", &kind_section, MEMBER(config, tracing), NULL, "where traces go",
+      .table = &tracing_table },
     { "alerts", &kind_alerts, .offset = offsetof(struct config, alerts),
       .meaning = "who is told when a job ends badly: a list of targets", .table = &alert_table },
 };
@@ -234,6 +235,7 @@ static const struct config_table file_table = TABLE("pawl.yaml", rows);
 static const struct config_table *const tables[] = {
     &file_table, &auth_table, &tls_table, &limit_table, &log_table,
     &policy_table, &queue_table, &type_table, &schedule_table, &alert_table,
+    &tracing_table,
 };
 
 const struct config_table *config_table(size_t index)

@@ -95,6 +95,15 @@ struct config_alert {
 
 enum { ALERT_TARGETS_MAX = 8 };
 
+// Where traces go.
+struct config_tracing {
+    struct str endpoint;              // empty: nowhere
+    int64_t per_million;              // of traces that begin here
+    struct str service_name;
+    const char *const *headers;       // as of an alert's target
+    int64_t timeout_us;
+};
+
 enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
@@ -118,6 +127,7 @@ struct config {
     size_t schedule_count;
     const struct config_alert *alerts;
     size_t alert_count;
+    struct config_tracing tracing;
 };
 
 // Everything at its default.

@@ -98,7 +98,7 @@ const struct config_table *config_table(size_t index);
 
 extern const struct config_table policy_table, queue_table, type_table, schedule_table;
 extern const struct config_kind kind_policies, kind_queues, kind_types, kind_schedules;
-extern const struct config_table alert_table;
+extern const struct config_table alert_table, tracing_table;
 extern const struct config_kind kind_alerts;
 extern const struct config_kind kind_headers;  // a file with lines `Name: value`: never shown
 

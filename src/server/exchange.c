@@ -20,6 +20,11 @@ bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
     return (!waited || identity_stands(&x->identity, tx, err)) && x->route->act(x, tx, err);
 }
 
+struct str exchange_context(struct exchange *x)
+{
+    return trace_exists(&x->trace) ? trace_text(&x->arena, &x->trace) : x->traceparent;
+}
+
 static void answer_none(struct exchange *x)
 {
     json_decref(x->answer);

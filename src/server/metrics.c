@@ -41,6 +41,8 @@ enum row {
     SLOTS_RECOVERED,
     ALERTS_RAISED,
     ALERT_DELIVERIES,
+    SPANS_EXPORTED,
+    SPANS_DROPPED,
     NOT_COUNTED,
     SERIES_DROPPED,
     BUILD_INFO,
@@ -149,6 +151,12 @@ static const struct metric table[] = {
                            "Messages to the targets of alerts: delivered, failed (they are tried "
                            "again), given_up.",
                            .labels = { "target", "outcome" } },
+    [SPANS_EXPORTED] = { "pawl_spans_exported_total", METRIC_COUNTER,
+                         "Spans that the collector of traces has taken.", .bound_count = 0 },
+    [SPANS_DROPPED] = { "pawl_spans_dropped_total", METRIC_COUNTER,
+                        "Spans that nobody will see: too many waited for the collector (full), it "
+                        "did not take them (refused), or their job was gone (gone).",
+                        .labels = { "reason" } },
     [NOT_COUNTED] = { "pawl_commits_not_counted_total", METRIC_COUNTER,
                       "Transactions that these metrics count in part only, because the outcome of "
                       "the commit was unknown at first or too much happened at once.",
@@ -421,6 +429,10 @@ static void set_gauges(struct series_set *sets, const struct gauges *gauges)
     add(sets, RUNNER_WRITTEN_OFF, NULL, (double)gauges->runner.written_off);
     add(sets, RUNNER_RECOVERED, NULL, (double)gauges->runner.recovered);
     set_scheduler(sets, &gauges->runner);
+    add(sets, SPANS_EXPORTED, NULL, (double)gauges->spans.sent);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("full") }, (double)gauges->spans.full);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("refused") }, (double)gauges->spans.refused);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("gone") }, (double)gauges->spans.gone);
 }
 
 struct str metrics_text(struct arena *arena, struct metrics *metrics, const struct gauges *gauges)

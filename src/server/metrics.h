@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "server/exposition.h"
+#include "server/tracer.h"
 #include "store/observe.h"
 
 struct metrics;
@@ -40,6 +41,7 @@ struct gauges {
     int64_t store_bytes, wal_bytes;
     int64_t http_waiting;
     struct pawl_figures runner;
+    struct tracer_figures spans;
 };
 
 // All metrics in the format of EXPOSITION_TYPE. Empty: no memory.

@@ -18,6 +18,7 @@ struct http;
 struct hub;
 struct metrics;
 struct server_log;
+struct tracer;
 
 enum server_part { SERVER_ALL, SERVER_API, SERVER_WORKER };
 
@@ -41,6 +42,7 @@ struct server {
     struct server_log *log;
     struct hub *hub;
     struct alerter *alerter;
+    struct tracer *tracer;        // NULL: there are no traces
     struct http *http;            // NULL: it does not listen
     pawl_time started_at;
     bool recorded;                // that it started: so its end is too
