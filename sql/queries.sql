@@ -622,7 +622,7 @@ SELECT id FROM jobs WHERE parent = $1 AND origin IN ('retry', 'replay', 'fix')
 -- For every target that wants the kind and that somebody spoke of lately. Said again it is one.
 -- name: alert_insert
 -- scans: the few targets
-INSERT INTO alerts (target, kind, org, job, job_low, at, due_at)
+INSERT INTO alert_deliveries (target, kind, org, job, job_low, at, due_at)
 SELECT t.id, $1, $2, $3, $4, $5, $5 FROM alert_targets t
  WHERE (t.kinds & $6) <> 0 AND t.seen_at > $7
 ON CONFLICT (target, kind, job) DO NOTHING;
@@ -638,7 +638,7 @@ ON CONFLICT (name) DO UPDATE SET kinds = excluded.kinds, seen_at = excluded.seen
 DELETE FROM alert_targets WHERE id = $1;
 
 -- name: alerts_of_target_delete
-DELETE FROM alerts WHERE target = $1;
+DELETE FROM alert_deliveries WHERE target = $1;
 
 -- One process delivers: the others find no row while it is not silent.
 -- name: alert_target_own
@@ -647,37 +647,40 @@ UPDATE alert_targets SET owner = $2, owned_until = $3
 
 -- name: alert_oldest
 SELECT coalesce(summary, id), coalesce(summary, 0), attempts, kind, job, job_low, at
-  FROM alerts WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+  FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
  ORDER BY due_at, id LIMIT 1;
 
 -- Whether there are two that were never tried: more need not be counted.
 -- name: alert_untold
 -- scans: those two
-SELECT count(*) FROM (SELECT 1 FROM alerts
+SELECT count(*) FROM (SELECT 1 FROM alert_deliveries
                        WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
                          AND attempts = 0 AND summary IS NULL
                        LIMIT 2) two;
 
 -- name: alert_gather
-UPDATE alerts SET summary = $3
- WHERE id IN (SELECT id FROM alerts
+UPDATE alert_deliveries SET summary = $3
+ WHERE id IN (SELECT id FROM alert_deliveries
                WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
                  AND attempts = 0 AND summary IS NULL
                ORDER BY due_at, id LIMIT $4);
 
 -- One alert, or all of a summary.
 -- name: alert_settle
-UPDATE alerts SET attempts = attempts + 1, due_at = $2, settled_at = $3, given_up = $4, error = $5
- WHERE id IN (SELECT $1 UNION SELECT id FROM alerts WHERE summary = $1) AND due_at IS NOT NULL;
+UPDATE alert_deliveries
+   SET attempts = attempts + 1, due_at = $2, settled_at = $3, given_up = $4, error = $5
+ WHERE id IN (SELECT $1 UNION SELECT id FROM alert_deliveries WHERE summary = $1)
+   AND due_at IS NOT NULL;
 
 -- Those that are settled, but for the newest.
 -- name: alerts_tidy
-DELETE FROM alerts
- WHERE id IN (SELECT id FROM alerts WHERE settled_at IS NOT NULL
+DELETE FROM alert_deliveries
+ WHERE id IN (SELECT id FROM alert_deliveries WHERE settled_at IS NOT NULL
                ORDER BY settled_at DESC LIMIT 5000 OFFSET $1);
 
 -- name: alert_due
-SELECT due_at FROM alerts WHERE target = $1 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1;
+SELECT due_at FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL
+ ORDER BY due_at LIMIT 1;
 
 -- name: alert_load
 SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.settled_at,
@@ -687,7 +690,7 @@ SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.set
        CASE WHEN a.kind = 'finish_failing'
             THEN (SELECT v.detail FROM audit_events v WHERE v.job = a.job AND v.event = 16
                    ORDER BY v.id DESC LIMIT 1) END
-  FROM alerts a
+  FROM alert_deliveries a
   LEFT JOIN alert_targets t ON t.id = a.target
   LEFT JOIN orgs o ON o.id = a.org
   LEFT JOIN jobs j ON j.id = a.job
@@ -699,12 +702,12 @@ SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.set
 
 -- name: alerts_newest
 -- scans: by their key, and ends at the limit
-SELECT id FROM alerts ORDER BY id DESC LIMIT $1;
+SELECT id FROM alert_deliveries ORDER BY id DESC LIMIT $1;
 
 -- name: alert_summary
 SELECT a.kind, o.org_id, jt.name, e.error_class, x.failure_type,
        coalesce(e.error_message, x.error), a.job, a.job_low
-  FROM alerts a
+  FROM alert_deliveries a
   LEFT JOIN orgs o ON o.id = a.org
   LEFT JOIN jobs j ON j.id = a.job
   LEFT JOIN job_types jt ON jt.id = j.type

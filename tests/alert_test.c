@@ -52,7 +52,7 @@ static void settle(struct box *box, const struct parcel *parcel, struct alert_ou
 
 static int64_t alerts(struct box *box)
 {
-    return box_number(box, "SELECT count(*) FROM alerts");
+    return box_number(box, "SELECT count(*) FROM alert_deliveries");
 }
 
 // ----- what raises one
@@ -175,7 +175,7 @@ TEST_EACH_DB(OPS_17_a_failed_delivery_waits_and_is_given_up_in_the_end)
     OK(alert_due(tx, target.id, &due, err));
     EXPECT_INT(due, 0);
     EXPECT_INT(take(box, target.id).first, 0);
-    EXPECT_STR(box_text(box, "SELECT error || given_up || attempts FROM alerts"), "status 50013");
+    EXPECT_STR(box_text(box, "SELECT error || given_up || attempts FROM alert_deliveries"), "status 50013");
 }
 
 TEST(OPS_17_delays_double_up_to_ten_minutes_and_follow_what_is_asked)
@@ -278,11 +278,10 @@ TEST_EACH_DB(OPS_8_settled_alerts_are_kept_up_to_a_number)
     for (int i = 0; i < 3; i++)
         dead(box);
     box_sql(box, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)"
-                 "INSERT INTO alerts (target, kind, org, job, job_low, at, settled_at)"
+                 "INSERT INTO alert_deliveries (target, kind, org, job, job_low, at, settled_at)"
                  "SELECT 1, 'dead_letter', 1, i, 1, 1, i FROM n");
     struct parcel parcel = take(box, target.id);
     settle(box, &parcel, (struct alert_outcome){ .delivered = true });
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM alerts WHERE settled_at IS NOT NULL"),
-               ALERTS_KEPT);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM alerts WHERE due_at IS NOT NULL"), 2);
+    EXPECT_INT(box_number(box, "SELECT count(settled_at) FROM alert_deliveries"), ALERTS_KEPT);
+    EXPECT_INT(box_number(box, "SELECT count(due_at) FROM alert_deliveries"), 2);
 }

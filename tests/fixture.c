@@ -88,7 +88,7 @@ static const char *const undo[] = {
           "DELETE FROM audit_event_names WHERE event > 33;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
-    [8] = "DROP TABLE alerts; DROP TABLE alert_targets;",
+    [8] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
 };
 
 void box_as_of(struct box *box, int version)

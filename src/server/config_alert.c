@@ -40,6 +40,16 @@ static void read_secret(const struct reading *r, const struct config_row *row,
         *(struct str *)to = secret;
 }
 
+// `Name: value`, the name as HTTP allows it.
+static bool is_header(struct str line)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789-_";
+    struct str name, value;
+    return str_cut(line, ':', &name, &value) && name.n > 0 && !memchr(value.s, '\r', value.n)
+        && strspn(name.s, letters) == name.n;
+}
+
 static void read_headers(const struct reading *r, const struct config_row *row,
                          const struct yaml_node *node, void *to)
 {
@@ -54,8 +64,7 @@ static void read_headers(const struct reading *r, const struct config_row *row,
         more = str_cut(rest, '\n', &line, &rest);
         if (line.n == 0)
             continue;
-        const char *colon = memchr(line.s, ':', line.n);
-        if (count == HEADERS_MAX || !colon || colon == line.s || memchr(line.s, '\r', line.n)) {
+        if (count == HEADERS_MAX || !is_header(line)) {
             wrong(r, node, "must hold at most %d lines `Name: value`", HEADERS_MAX);
             return;
         }

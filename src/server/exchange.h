@@ -61,9 +61,12 @@ struct exchange {
 // The data of a route, zeroed, in the exchange's arena. NULL when there is no memory.
 #define exchange_data(x, type) ((type *)((x)->data = arena_new(&(x)->arena, type, 1)))
 
-// The context of jobs that the request makes, as a traceparent: its own span when it is traced, else
-// what the caller has sent.
+// The context of jobs that the request makes, as a traceparent: its own span when it is traced,
+// else what the caller has sent.
 struct str exchange_context(struct exchange *x);
+
+// It was answered: a span, if somebody wants to see its trace.
+void exchange_traced(const struct exchange *x);
 
 // Runs the route's `act`. After a wait whoever asked must still be allowed to.
 CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err);

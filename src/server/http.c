@@ -21,7 +21,6 @@
 #include "server/process.h"
 #include "server/route.h"
 #include "server/server.h"
-#include "server/tracer.h"
 
 enum { HEADER_BYTES_MAX = 16 << 10,
        SURPLUS_MAX = 64,     // connections past the limit that are still told so
@@ -409,20 +408,6 @@ static void log_request(const struct exchange *x)
     log_write(x->server->log, &entry);
 }
 
-static void trace_request(struct exchange *x)
-{
-    struct traced_request request = {
-        .trace = x->trace,
-        .parent = x->trace_parent,
-        .method = x->route->method,
-        .route = x->route->path,
-        .status = x->status,
-        .took_us = world_monotonic(x->server->pawl->world) - x->began,
-        .org_id = x->caller.org_id,
-    };
-    tracer_request(x->server->tracer, &request);
-}
-
 // The answer was sent, or the client left.
 static void completed(void *self, struct MHD_Connection *connection, void **context,
                       enum MHD_RequestTerminationCode how)
@@ -437,8 +422,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     log_request(x);
     metrics_http(x->server->metrics, x->route ? x->route->method : "other",
                  x->route ? x->route->path : "other", x->status);
-    if (x->trace.sampled && x->status)
-        trace_request(x);
+    exchange_traced(x);
     hub_leave(x);
     guard_idle(r->link);
     free(r->body);

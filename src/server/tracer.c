@@ -137,7 +137,8 @@ static bool pause_for(struct tracer *t, int64_t wait_us)
 
 static void say(struct tracer *t, enum log_level level, const char *event, struct str message)
 {
-    log_write(t->server->log, &(struct log_entry){ .level = level, .event = event, .message = message });
+    struct log_entry entry = { .level = level, .event = event, .message = message };
+    log_write(t->server->log, &entry);
 }
 
 // The message of a batch, and how many spans it has.

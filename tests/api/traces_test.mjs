@@ -92,8 +92,8 @@ test('OPS_14_the_chain_goes_from_the_caller_to_the_executions_of_follow_ups', as
   const { body } = await server.get(`/v1/jobs/${child.attributes['pawl.job_id']}`);
   assert.equal(body.result, `00-${traceId}-${child.spanId}-01`);
 
-  assert.deepEqual([request.attributes['http.route'], request.attributes['http.response.status_code']],
-                   ['/v1/jobs', 201]);
+  assert.equal(request.attributes['http.route'], '/v1/jobs');
+  assert.equal(request.attributes['http.response.status_code'], 201);
   assert.deepEqual([ran.attributes['pawl.job_id'], ran.attributes['pawl.job_type'],
                     ran.attributes['pawl.queue'], ran.attributes['pawl.attempt'],
                     ran.attributes['pawl.exec_id'], ran.attributes['pawl.org_id']],
@@ -208,7 +208,8 @@ test('OPS_14_a_server_that_ends_sends_what_it_has', async () => {
 
 test('OPS_14_without_tracing_the_context_is_handed_on_as_it_is', async () => {
   const server = await start({ config: config('http://127.0.0.1:9').replace(/^tracing.*$/m, '') });
-  const { body } = await server.post('/v1/jobs', job('parent'), { headers: { traceparent: caller } });
+  const headers = { traceparent: caller };
+  const { body } = await server.post('/v1/jobs', job('parent'), { headers });
   assert.equal(body.traceparent, caller);
   const held = await work(server, 'parent', [job('child')]);
   assert.equal(held.traceparent, undefined);
