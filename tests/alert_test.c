@@ -175,7 +175,8 @@ TEST_EACH_DB(OPS_17_a_failed_delivery_waits_and_is_given_up_in_the_end)
     OK(alert_due(tx, target.id, &due, err));
     EXPECT_INT(due, 0);
     EXPECT_INT(take(box, target.id).first, 0);
-    EXPECT_STR(box_text(box, "SELECT error || given_up || attempts FROM alert_deliveries"), "status 50013");
+    EXPECT_STR(box_text(box, "SELECT error || given_up || attempts FROM alert_deliveries"),
+               "status 50013");
 }
 
 TEST(OPS_17_delays_double_up_to_ten_minutes_and_follow_what_is_asked)
