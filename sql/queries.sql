@@ -644,6 +644,125 @@ SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type
 SELECT id FROM jobs WHERE parent = $1 AND origin IN ('retry', 'replay', 'fix')
  ORDER BY id LIMIT 1;
 
+-- ===== alerts
+
+-- For every target that wants the kind and that somebody spoke of lately. Said again it is one.
+-- name: alert_insert
+-- scans: the few targets
+INSERT INTO alert_deliveries (target, kind, org, job, job_low, at, due_at)
+SELECT t.id, $1, $2, $3, $4, $5, $5 FROM alert_targets t
+ WHERE (t.kinds & $6) <> 0 AND t.seen_at > $7
+ON CONFLICT (target, kind, job) DO NOTHING;
+
+-- name: alert_target_find
+SELECT id FROM alert_targets WHERE name = $1;
+
+-- name: alert_target_put
+INSERT INTO alert_targets (name, kinds, seen_at) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET kinds = excluded.kinds, seen_at = excluded.seen_at;
+
+-- name: alert_target_delete
+DELETE FROM alert_targets WHERE id = $1;
+
+-- name: alerts_of_target_delete
+DELETE FROM alert_deliveries WHERE target = $1;
+
+-- One process delivers: the others find no row while it is not silent.
+-- name: alert_target_own
+UPDATE alert_targets SET owner = $2, owned_until = $3
+ WHERE id = $1 AND (owner = $2 OR owner IS NULL OR owned_until <= $4);
+
+-- name: alert_oldest
+SELECT coalesce(summary, id), coalesce(summary, 0), attempts, kind, job, job_low, at
+  FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+ ORDER BY due_at, id LIMIT 1;
+
+-- Whether there are two that were never tried: more need not be counted.
+-- name: alert_untold
+-- scans: those two
+SELECT count(*) FROM (SELECT 1 FROM alert_deliveries
+                       WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+                         AND attempts = 0 AND summary IS NULL
+                       LIMIT 2) two;
+
+-- name: alert_gather
+UPDATE alert_deliveries SET summary = $3
+ WHERE id IN (SELECT id FROM alert_deliveries
+               WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+                 AND attempts = 0 AND summary IS NULL
+               ORDER BY due_at, id LIMIT $4);
+
+-- One alert, or all of a summary.
+-- name: alert_settle
+UPDATE alert_deliveries
+   SET attempts = attempts + 1, due_at = $2, settled_at = $3, given_up = $4, error = $5
+ WHERE id IN (SELECT $1 UNION SELECT id FROM alert_deliveries WHERE summary = $1)
+   AND due_at IS NOT NULL;
+
+-- Those that are settled, but for the newest.
+-- name: alerts_tidy
+DELETE FROM alert_deliveries
+ WHERE id IN (SELECT id FROM alert_deliveries WHERE settled_at IS NOT NULL
+               ORDER BY settled_at DESC LIMIT 5000 OFFSET $1);
+
+-- name: alert_due
+SELECT due_at FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL
+ ORDER BY due_at LIMIT 1;
+
+-- name: alert_load
+SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.settled_at,
+       a.given_up, a.error, o.org_id, j.project_id, jt.name, q.name, j.request_id,
+       j.correlation_id, x.state,
+       x.failure_type, e.error_class, coalesce(e.error_message, x.error), e.attempt,
+       CASE WHEN a.kind = 'finish_failing'
+            THEN (SELECT v.detail FROM audit_events v WHERE v.job = a.job AND v.event = 16
+                   ORDER BY v.id DESC LIMIT 1) END
+  FROM alert_deliveries a
+  LEFT JOIN alert_targets t ON t.id = a.target
+  LEFT JOIN orgs o ON o.id = a.org
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN job_types jt ON jt.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN outcomes x ON x.job = a.job
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE a.id = $1;
+
+-- name: alerts_newest
+-- scans: by their key, and ends at the limit
+SELECT id FROM alert_deliveries ORDER BY id DESC LIMIT $1;
+
+-- name: alert_summary
+SELECT a.kind, o.org_id, jt.name, e.error_class, x.failure_type,
+       coalesce(e.error_message, x.error), a.job, a.job_low
+  FROM alert_deliveries a
+  LEFT JOIN orgs o ON o.id = a.org
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN job_types jt ON jt.id = j.type
+  LEFT JOIN outcomes x ON x.job = a.job
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE a.summary = $1
+ ORDER BY a.id;
+
+-- ===== traces
+
+-- name: trace_job
+SELECT j.id_low, j.traceparent, t.name, q.name, o.org_id
+  FROM jobs j
+  LEFT JOIN job_types t ON t.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN orgs o ON o.id = j.org
+ WHERE j.id = $1;
+
+-- name: trace_execution
+SELECT id, id_low, leased_at, started_at, finished_at, status, end_reason, error_class
+  FROM executions WHERE job = $1 AND attempt = $2;
+
+-- The job of an execution and the context it was made in.
+-- name: trace_made_in
+SELECT j.id, j.id_low, j.traceparent FROM executions e
+  JOIN jobs j ON j.id = e.job
+ WHERE e.id = $1 AND e.id_low = $2;
+
 -- ===== steps
 
 -- name: step_load

@@ -94,6 +94,7 @@ static const char *const undo[] = {
           " WHERE finished_at IS NULL AND serial_key IS NOT NULL;"
           "CREATE INDEX executions_finish ON executions (finish_at)"
           " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
+    [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
     [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
            "DELETE FROM audit_event_names WHERE event IN (43, 44);",
 };

@@ -69,6 +69,7 @@ enum option {
     OPTION_AFTER,
     OPTION_BATCH_ID,
     OPTION_CALLBACK,
+    OPTION_RATE,
     OPTIONS
 };
 
@@ -170,6 +171,7 @@ CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_alerts(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

@@ -159,7 +159,8 @@ static const struct command commands[] = {
           "\n"
           "Each closes the letter, which happens once: a closed one is refused (4). Without an\n"
           "ID, replay and discard take all of --type, --error and --queue, at most 500 at a\n"
-          "time; with --dry-run they only say which. The letter's own job never changes: the\n"
+          "time; with --rate they go on until there are no more, and no faster than that; with\n"
+          "--dry-run they only say which. The letter's own job never changes: the\n"
           "new one has its id as parent_job_id. See docs/operations.md.\n",
       .example = "pawl dead replay --type report.export --error 3f9a01c2b7de --dry-run",
       .act = command_dead,
@@ -168,7 +169,8 @@ static const struct command commands[] = {
              { OPTION_ERROR, "only letters with this error, as list and groups show it" },
              { OPTION_QUEUE, "only jobs that came from this queue" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20. replay and discard: at most\n"
-                             "500, else 500" },
+                             "500, else 500; with --rate at most 10000, else 10000" },
+             { OPTION_RATE, "replay and discard of many: so many a second, such as 100/s" },
              { OPTION_REASON, "discard: why nobody needs it; kept in the audit trail" },
              { OPTION_NEW_PAYLOAD, "fix: the whole new payload, or - to read standard input" },
              { OPTION_DRY_RUN, "replay and discard of many, fix: change nothing" },
@@ -336,6 +338,17 @@ static const struct command commands[] = {
       .act = command_org,
       .verbs = "list disable weight",
       OFFERS(STORE, JSON, HELP) },
+    { "alerts", "list|test", 1, 1, "show what was told to whom, or try whether telling works",
+      .details =
+          "list shows the newest alerts of the store with their deliveries. test sends a test\n"
+          "alert to every target of a configuration, says what came back, and exits 1 when one\n"
+          "was not delivered. Neither needs a server.\n",
+      .example = "pawl alerts test --config pawl.yaml",
+      .act = command_alerts,
+      .verbs = "list test",
+      OFFERS({ OPTION_CONFIG, "whose targets are tried" },
+             { OPTION_LIMIT, "how many are listed, 1 to 10000; else 20" },
+             STORE, JSON, HELP) },
     { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
       .details =
           "For one session of bash: source <(pawl completion bash). For good it is installed with\n"

@@ -96,6 +96,7 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                           .started_at = subject->started_at,
                           .end_reason = subject->end_reason,
                           .error_class = subject->error_class,
+                          .alert = subject->alert,
                       });
 }
 

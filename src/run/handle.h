@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "model/trace.h"
 #include "run/journal.h"
 #include "run/pipeline.h"
 #include "run/registry.h"
@@ -24,6 +25,7 @@ struct pawl {
     struct journal journal;
     struct registry registry;
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
+    int64_t traces_per_million;   // see model/trace.h, or TRACE_OFF; set before anything runs
     _Atomic bool schedules;       // its runner takes part in scheduling
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer

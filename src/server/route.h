@@ -21,6 +21,7 @@ struct route {
     bool always;                 // answered also while the server drains
     bool everywhere;             // answered also by a worker, which serves nobody's jobs
     enum route_kind kind;
+    bool begins_trace;           // when the caller has sent none
     const char *summary;
 
     // What is sent: read into x->data, a zeroed struct of so many bytes, before `prepare`.

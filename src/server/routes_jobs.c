@@ -45,7 +45,7 @@ static void read_one(struct exchange *x, const json_t *object, const char *prefi
         return;
     }
     if (contract_read(object, &rules, prefix, contract, &x->problems) && !contract->traceparent.n)
-        contract->traceparent = x->traceparent;
+        contract->traceparent = exchange_context(x);
 }
 
 static bool enqueue_prepare(struct exchange *x, struct pawl_error *err)
@@ -243,6 +243,7 @@ static bool one_read(struct exchange *x, struct tx *tx, struct pawl_error *err)
 static const struct route rows[] = {
     {
         .method = "POST", .path = "/v1/jobs", .permission = MAY_ENQUEUE, .kind = ROUTE_WRITE,
+        .begins_trace = true,
         .summary = "Stores a job, or many in `jobs`. A known idempotency_key gets its job.",
         .data_bytes = sizeof(struct enqueueing), .body_size = BODY_BULK, .body_raw = true,
         .body_schema = "Enqueue",

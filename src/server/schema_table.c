@@ -190,6 +190,8 @@ static const struct schema_field held_execution_fields[] = {
 static const struct schema_field lease_fields[] = {
     { "phase", SCHEMA_TEXT, 0, words_lease_phase, NULL,
       "finish: it is committed, only what follows the commit is to be done" },
+    { "traceparent", SCHEMA_TEXT, OPTIONAL, NULL, NULL,
+      "its span, for what the worker does; there when the server keeps traces" },
     { "job", SCHEMA_OBJECT, 0, NULL, "Job", "what to work on" },
 };
 
