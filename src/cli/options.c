@@ -80,8 +80,12 @@ static const struct option_row rows[] = {
     [OPTION_DRY_RUN]        = { "dry-run", NULL, ANY },
     [OPTION_ERROR]          = { "error", "ERROR", "12 digits 0-9 a-f, as `pawl dead` shows them",
                                 fingerprint_valid, NULL },
+    [OPTION_RATE]           = { "rate", "N/s", "1/s to 500/s", value_is_rate, NULL },
     [OPTION_REASON]         = { "reason", "TEXT", ANY },
     [OPTION_NEW_PAYLOAD]    = { "payload", "JSON", ANY },
+    [OPTION_AFTER]          = { "after", "ID", "the id of a job", value_is_id, NULL },
+    [OPTION_BATCH_ID]       = { "batch-id", "ID", "the id of a batch", value_is_id, NULL },
+    [OPTION_CALLBACK]       = { "callback", "TYPE", ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

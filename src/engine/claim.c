@@ -80,9 +80,20 @@ static int64_t lease_length(const struct claim *claim, const struct policy *poli
     return lease_us > LEASE_US_MAX ? LEASE_US_MAX : lease_us;
 }
 
+static bool insert_first(struct tx *tx, const struct execution *e, struct pawl_error *err)
+{
+    return sql_later(tx, Q_EXECUTION_INSERT_FIRST, err, INT(e->id.high), INT(e->id.low),
+                     INT(e->org), INT(e->job.high),
+                     TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),
+                     INT(e->type), INT(e->policy), INT(e->lease_us), INT(e->lease_expires_at),
+                     INT(e->leased_at), INT_OR_NONE(e->started_at), INT_OR_NONE(e->deadline_at));
+}
+
 static bool insert(struct tx *tx, const struct execution *e, struct pawl_error *err)
 {
     assert(!execution_problem(e));
+    if (e->attempt == 1 && e->serial_key.n == 0)
+        return insert_first(tx, e, err);
     return sql_later(tx, Q_EXECUTION_INSERT, err, INT(e->id.high), INT(e->id.low), INT(e->org),
                      INT(e->job.high), INT(e->attempt),
                      TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),

@@ -7,6 +7,7 @@
 #include "engine/fence.h"
 #include "engine/finish.h"
 #include "engine/job.h"
+#include "engine/links.h"
 #include "engine/place.h"
 #include "engine/slot.h"
 #include "model/category.h"
@@ -168,9 +169,11 @@ static bool apply(struct tx *tx, const struct execution *e, const struct commit 
 static bool mark_execution(struct tx *tx, struct execution *e, const struct commit *commit,
                            bool done, int64_t *changed, struct pawl_error *err)
 {
+    enum query together = e->serial_key.n ? Q_EXECUTION_COMMIT_DONE_OF_KEY
+                                          : Q_EXECUTION_COMMIT_DONE;
     if (done)
-        return sql_run_counting(tx, Q_EXECUTION_COMMIT_DONE, changed, err, INT(e->id.high),
-                                INT(e->attempt), INT(e->worker), INT(tx->now));
+        return sql_run_counting(tx, together, changed, err, INT(e->id.high), INT(e->attempt),
+                                INT(e->worker), INT(tx->now));
     if (!commit->done)
         e->lease_expires_at = tx->now + e->lease_us;
     return sql_run_counting(tx, Q_EXECUTION_COMMIT, changed, err, INT(e->id.high),
@@ -204,7 +207,8 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
     tx_flow(tx, e->org, e->queue, FLOW_ENDED);
     assert(!execution_problem(e));
     return place_next_of_key(tx, e->org, e->serial_key, err) && slot_succeeded(tx, e, err)
-        && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err);
+        && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err)
+        && links_ended(tx, e->job.high, JOB_SUCCEEDED, err);
 }
 
 static bool tell_committed(struct tx *tx, const struct execution *e, struct pawl_error *err)

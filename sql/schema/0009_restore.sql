@@ -1,2 +1,0 @@
--- A store that was put back from a copy says so.
-INSERT INTO audit_event_names (event, name) VALUES (43, 'store.restored');
