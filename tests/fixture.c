@@ -95,7 +95,9 @@ static const char *const undo[] = {
           "CREATE INDEX executions_finish ON executions (finish_at)"
           " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
     [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
-    [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
+    [11] = "UPDATE parked SET reason = 'delayed', due_at = 1 << 55, serial_key = NULL"
+           " WHERE serial_key = '';"
+           "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
            "DELETE FROM audit_event_names WHERE event IN (43, 44);",
     [12] = "DELETE FROM audit_event_names WHERE event = 45;",
 };
