@@ -247,6 +247,8 @@ TEST_EACH_DB(OPS_24_artifacts_go_with_the_backup_and_come_back)
     struct backup_report report = must_back_up(box, file);
     EXPECT_INT(report.artifacts, 1);
     EXPECT(!there(in_box(box, "pawl.db-aside.artifacts/01/b.tmp")));
+    struct stat alias;
+    EXPECT(lstat(in_box(box, "pawl.db-aside.tmp.artifacts"), &alias) != 0);
     unlink(in_box(box, "pawl.db.artifacts/01/a"));
     db_close(box->db);
     struct restore_report restored;

@@ -68,7 +68,7 @@ static void await(struct terminal *t, const char *text)
     while (!(at = strstr(t->said + t->heard, text)))
         if (!hear(t)) {
             print_error("it never said %s, but:\n%s\n", text, t->said);
-            EXPECT(!"said");
+            expect_failed(PLACE(text));
         }
     t->heard = (size_t)(at - t->said) + strlen(text);
 }

@@ -112,11 +112,23 @@ static bool copy(const char *from, const char *to, struct pawl_error *err)
     return copied;
 }
 
+// A copy that was made while the file was still written is shorter than it is now.
+static bool shared_before(const char *from, const char *to)
+{
+    struct stat one, other;
+    return stat(from, &one) == 0 && stat(to, &other) == 0 && one.st_size == other.st_size;
+}
+
 bool file_share(const char *from, const char *to, struct pawl_error *err)
 {
-    if (link(from, to) == 0 || errno == EEXIST)
-        return true;
-    return copy(from, to, err);
+    return link(from, to) == 0 || (errno == EEXIST && shared_before(from, to))
+        || copy(from, to, err);
+}
+
+bool file_alias(const char *target, const char *alias, struct pawl_error *err)
+{
+    unlink(alias);
+    return symlink(file_name(str_of(target)).s, alias) == 0 || failed("make", alias, err);
 }
 
 static bool half_written(const char *name)

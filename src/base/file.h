@@ -19,11 +19,14 @@ void file_remove(const char *path);  // one that is not there is fine
 
 struct str file_name(struct str path);  // what comes after the last slash
 
-// Makes `to` the same file as `from`, or a copy of it where a link cannot be. A file that is there
-// already is left as it is. For files that nobody ever changes.
+// Makes `to` the same file as `from`, or a copy of it where a link cannot be. One that is there
+// already and has its size is left as it is. For files that nobody changes once they are whole.
 CHECKED bool file_share(const char *from, const char *to, struct pawl_error *err);
 
-// The same for every file in a directory and those below it, except what is only half written
-// there: names that end in `.tmp` or begin with a dot. A directory that is not there has no files.
-// `files`, unless NULL, counts them.
+// The same for every file in a directory and those below it, except copies that are not done: names
+// that end in `.tmp` or begin with a dot. A directory that is not there has no files. `files`,
+// unless NULL, counts them.
 CHECKED bool files_share(const char *from, const char *to, int64_t *files, struct pawl_error *err);
+
+// Another name for a file or directory beside it, in place of an older one.
+CHECKED bool file_alias(const char *target, const char *alias, struct pawl_error *err);

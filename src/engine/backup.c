@@ -34,6 +34,7 @@ struct making {
     int half_fd;            // ... locked, so that two do not make one file
     const char *artifacts;  // of the store
     const char *copied;     // the same in the backup
+    const char *alias;      // of these, beside the half-made file
 };
 
 static void making_end(struct making *m)
@@ -62,6 +63,7 @@ static bool name_files(struct making *m, struct pawl_error *err)
     m->half = str_format(&m->arena, "%s.tmp", b->file).s;
     m->half_url = str_format(&m->arena, "sqlite:%s", m->half);
     m->copied = str_format(&m->arena, "%s.artifacts", b->file).s;
+    m->alias = str_format(&m->arena, "%s.artifacts", m->half).s;
     if (m->arena.failed)
         return fail(err, PAWL_NO_MEMORY, "no memory to name the backup");
     return !file_there(b->file)
@@ -152,8 +154,10 @@ static bool verify_copy(struct making *m, struct pawl_error *err)
     m->report->verified = m->report->schema_version == schema_version_known();
     if (!m->report->verified)
         return true;
-    bool done = open_copy(m, false, &db, err) && verify(db, &options, &m->report->found, err);
+    bool done = file_alias(m->copied, m->alias, err) && open_copy(m, false, &db, err)
+             && verify(db, &options, &m->report->found, err);
     db_close(db);
+    file_remove(m->alias);
     if (!done || m->report->found.violations == 0 || m->backup->force)
         return done;
     return fail(err, PAWL_DAMAGED, "the store's records contradict each other (%lld violations): "

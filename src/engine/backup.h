@@ -2,7 +2,8 @@
 //
 // A backup is taken while others work. It is copied, synced, checked and only then named: a file of
 // that name is always whole. Artifacts, which lie beside a store in `STORE.artifacts` and never
-// change, go to `FILE.artifacts`.
+// change, go to `FILE.artifacts`. While the copy is verified its artifacts must be found beside it
+// too: until it has its name, an alias leads to them.
 //
 // A restore makes the new store beside the old one, checks it, and puts it in place by one rename.
 // Killed at any moment it leaves the old store or the new one, never a part of both; begun again it

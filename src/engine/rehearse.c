@@ -1,12 +1,17 @@
-// Copy, migrate by opening, check, verify, remove.
+// Copy, migrate by opening, check, verify, remove. The copy has the store's own artifacts, by an
+// alias.
 #include "engine/rehearse.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "store/copy.h"
+#include "store/lock_file.h"
 
 static void remove_copy(struct arena *arena, const char *file)
 {
-    static const char *const parts[] = { "", "-wal", "-shm", "-journal", "-lock" };
+    static const char *const parts[] = { "", "-wal", "-shm", "-journal", "-lock", ".artifacts" };
     for (size_t i = 0; i < countof(parts); i++)
         file_remove(str_format(arena, "%s%s", file, parts[i]).s);
 }
@@ -48,18 +53,35 @@ static bool migrate_copy(const struct rehearsal *r, struct str url,
     return done;
 }
 
+// The store's file, whatever links lead to it: its artifacts lie beside that.
+static const char *store_file(struct str url, struct arena *arena, struct pawl_error *err)
+{
+    char *lock = NULL;
+    if (!lock_file_path(url, &lock, err))
+        return NULL;
+    struct str file = { lock, strlen(lock) - strlen(LOCK_FILE_SUFFIX) };
+    const char *path = str_cstr(arena, file);
+    free(lock);
+    return path;
+}
+
 bool migration_rehearse(const struct rehearsal *rehearsal, struct rehearsal_report *report,
                         struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     *report = (struct rehearsal_report){0};
-    struct str url = str_format(&arena, "%.*s.rehearsal", STR(rehearsal->store));
+    const char *store = store_file(rehearsal->store, &arena, err);
+    if (!store)
+        return false;
+    struct str url = str_format(&arena, "sqlite:%s.rehearsal", store);
+    struct str artifacts = str_format(&arena, "%s.artifacts", store);
+    struct str alias = str_format(&arena, "%s.rehearsal.artifacts", store);
+    if (arena.failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory to name the copy");
     const char *file = url.s + S("sqlite:").n;
-    if (arena.failed || !str_starts(url, S("sqlite:")))
-        return fail(err, PAWL_USAGE, "store %.*s is not of the form sqlite:FILE",
-                    STR(rehearsal->store));
     remove_copy(&arena, file);
     bool done = copy(rehearsal, file, &report->before, err)
+             && file_alias(artifacts.s, alias.s, err)
              && migrate_copy(rehearsal, url, report, err);
     remove_copy(&arena, file);
     return done;

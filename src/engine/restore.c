@@ -42,6 +42,7 @@ enum { PARTS_OF_A_FILE = 3 };
 static void remove_half(const struct putting *p)
 {
     file_remove(p->half);
+    file_remove(beside(p, p->half, ".artifacts"));  // an alias
     for (size_t i = 0; i < countof(with_a_store); i++)
         file_remove(beside(p, p->half, with_a_store[i]));
 }
@@ -125,6 +126,14 @@ static bool check(struct putting *p, struct pawl_error *err)
     return whole;
 }
 
+// What the old store has is left among them: nobody changes an artifact, and what no row names is
+// removed by the next server.
+static bool share_artifacts(struct putting *p, struct pawl_error *err)
+{
+    return files_share(beside(p, p->restore->file, ".artifacts"),
+                       beside(p, p->store.s, ".artifacts"), &p->report->artifacts, err);
+}
+
 static bool verify_half(struct putting *p, struct pawl_error *err)
 {
     const struct copy_audience *audience = &p->restore->audience;
@@ -134,8 +143,11 @@ static bool verify_half(struct putting *p, struct pawl_error *err)
         .progress = audience->progress,
     };
     struct db *db = NULL;
-    bool done = open_half(p, false, &db, err) && verify(db, &options, &p->report->found, err);
+    const char *alias = beside(p, p->half, ".artifacts");
+    bool done = file_alias(beside(p, p->store.s, ".artifacts"), alias, err)
+             && open_half(p, false, &db, err) && verify(db, &options, &p->report->found, err);
     db_close(db);
+    file_remove(alias);
     if (!done || p->report->found.violations == 0)
         return done;
     return fail(err, PAWL_DAMAGED, "the records of %s contradict each other (%lld violations): "
@@ -199,15 +211,6 @@ static bool mark(struct putting *p, struct pawl_error *err)
     return marked && store_settle(p->half, err);
 }
 
-static bool share_artifacts(struct putting *p, struct pawl_error *err)
-{
-    const char *artifacts = beside(p, p->store.s, ".artifacts");
-    return (!file_there(p->store.s)
-            || files_share(artifacts, beside(p, p->aside, ".artifacts"), NULL, err))
-        && files_share(beside(p, p->restore->file, ".artifacts"), artifacts, &p->report->artifacts,
-                       err);
-}
-
 // One that SQLite can no longer read keeps what there is of it: its log goes with it.
 static bool put_aside(struct putting *p, struct pawl_error *err)
 {
@@ -215,6 +218,9 @@ static bool put_aside(struct putting *p, struct pawl_error *err)
     const char *log = beside(p, p->store.s, "-wal");
     if (!file_there(p->store.s))
         return true;
+    if (!files_share(beside(p, p->store.s, ".artifacts"), beside(p, p->aside, ".artifacts"), NULL,
+                     err))
+        return false;
     if (store_settle(p->store.s, &why))
         return true;
     if (why.code == PAWL_BUSY)
@@ -245,9 +251,12 @@ static bool put(struct putting *p, struct pawl_error *err)
         enum copy_stage stage;
         bool (*run)(struct putting *p, struct pawl_error *err);
     } steps[] = {
-        { STAGE_COPY, copy },                 { STAGE_CHECK, check },
-        { STAGE_VERIFY, verify_half },        { STAGE_MARK, mark },
-        { STAGE_ARTIFACTS, share_artifacts }, { STAGE_ASIDE, put_aside },
+        { STAGE_COPY, copy },
+        { STAGE_CHECK, check },
+        { STAGE_ARTIFACTS, share_artifacts },
+        { STAGE_VERIFY, verify_half },
+        { STAGE_MARK, mark },
+        { STAGE_ASIDE, put_aside },
         { STAGE_PLACE, place },
     };
     for (size_t i = 0; i < countof(steps); i++) {
