@@ -315,7 +315,7 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
-    size_t parameters = (size_t)(LATER_ROWS * queries[query].arguments);
+    size_t parameters = (size_t)LATER_ROWS * (size_t)queries[query].arguments;
     if (!sqlite->bound[query])
         sqlite->bound[query] = calloc(parameters, sizeof(struct value));
     if (!sqlite->bound[query])
