@@ -66,6 +66,10 @@ enum option {
     OPTION_ERROR,
     OPTION_REASON,
     OPTION_NEW_PAYLOAD,
+    OPTION_AFTER,
+    OPTION_BATCH_ID,
+    OPTION_CALLBACK,
+    OPTION_RATE,
     OPTIONS
 };
 
@@ -157,15 +161,21 @@ CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_batch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_backup(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_restore(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_doctor(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_watch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_alerts(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

@@ -28,6 +28,11 @@ bool value_is_moment(struct str text)
     return time_parse(text, &ignored);
 }
 
+bool value_is_slot(struct str text)
+{
+    return str_eq(text, S("now")) || value_is_moment(text);
+}
+
 bool value_is_from_now(struct str text)
 {
     int64_t ignored;
@@ -64,6 +69,26 @@ bool value_is_number(struct str text)
     return str_int(text, &ignored);
 }
 
+static bool rate_read(struct str text, int64_t *per_second)
+{
+    struct str number, unit;
+    return str_cut(text, '/', &number, &unit) && str_eq(unit, S("s"))
+        && str_int(number, per_second) && *per_second >= 1 && *per_second <= 500;
+}
+
+bool value_is_rate(struct str text)
+{
+    int64_t ignored;
+    return rate_read(text, &ignored);
+}
+
+int64_t value_rate(const struct cli *cli, enum option option)
+{
+    int64_t per_second = 0;
+    (void)rate_read(cli->value[option], &per_second);  // it was judged before
+    return per_second;
+}
+
 bool value_is_part(struct str text)
 {
     return str_eq(text, S("api")) || str_eq(text, S("worker"));
@@ -72,6 +97,12 @@ bool value_is_part(struct str text)
 bool value_is_mode(struct str text)
 {
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));
+}
+
+bool value_is_id(struct str text)
+{
+    struct id id;
+    return id_parse(text, &id);
 }
 
 bool value_is_role(struct str text)
@@ -96,6 +127,13 @@ pawl_time value_time(const struct cli *cli, enum option option, pawl_time now)
     bool fits = from_now(cli->value[option], &time);
     assert(fits);
     return now + time;
+}
+
+pawl_time value_slot(const struct cli *cli)
+{
+    pawl_time now = world_wall(cli->world);
+    return str_eq(cli->value[OPTION_SLOT], S("now")) ? now - now % SECONDS(1)
+                                                     : value_time(cli, OPTION_SLOT, now);
 }
 
 static bool is_hex(char c)

@@ -56,6 +56,9 @@ static const struct {
     [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
     [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
     [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
+    [EVENT_BATCH_CREATED] = { "batch.created", UNCHANGED },
+    [EVENT_BATCH_ENDED] = { "batch.ended", UNCHANGED },
+    [EVENT_STORE_RESTORED] = { "store.restored", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 
@@ -94,6 +97,7 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                           .started_at = subject->started_at,
                           .end_reason = subject->end_reason,
                           .error_class = subject->error_class,
+                          .alert = subject->alert,
                       });
 }
 

@@ -95,10 +95,22 @@ void db_forget(struct db *db)
     key_index_forget(db->key_index);
 }
 
-static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
+// What a write must know of the store before it begins: the latest time in it, whether jobs have
+// links, and that its tables are still the ones this program was made for.
+static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err) && rows_number(&rows, newest, err);
+    struct db *db = tx->db;
+    if (!sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err))
+        return false;
+    bool any = rows_next(&rows);
+    *newest = any ? row_int(&rows) : 0;
+    tx->has_links = any && row_int(&rows) != 0;
+    if (!rows_ok(&rows, err))
+        return false;
+    if (db->driver->schema_moved(db) || db->outdated)
+        db->outdated = !schema_still_known(tx, err);
+    return !db->outdated;
 }
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
@@ -120,7 +132,7 @@ static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
-    *tx = (struct tx){ .db = db, .arena = arena };
+    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true };
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");
@@ -128,7 +140,7 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         return false;
     tx->open = true;
     pawl_time newest = 0;
-    if (mode == TX_WRITE && db->has_schema && !newest_time(tx, &newest, err)) {
+    if (mode == TX_WRITE && db->has_schema && !look_first(tx, &newest, err)) {
         tx_end(tx);
         return false;
     }

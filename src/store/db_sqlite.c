@@ -14,7 +14,6 @@
 #include "store/sqlite.h"
 
 enum {
-    PAGE_BYTES = 4096,
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
     READERS_WAIT_MS = 1000,
@@ -380,6 +379,17 @@ static int64_t changed(struct db *db)
     return sqlite3_changes64(sqlite_of(db)->connection);
 }
 
+// SQLite prepares a statement again when the schema is another than before.
+static bool schema_moved(struct db *db)
+{
+    struct sqlite *sqlite = sqlite_of(db);
+    int again = sqlite3_stmt_status(sqlite->statements[Q_CLOCK_NEWEST].handle,
+                                    SQLITE_STMTSTATUS_REPREPARE, 0);
+    bool moved = again != sqlite->prepared_again;
+    sqlite->prepared_again = again;
+    return moved;
+}
+
 static int64_t column_int(void *cursor, int column)
 {
     return sqlite3_column_int64(((struct statement *)cursor)->handle, column);
@@ -447,5 +457,7 @@ const struct db_driver sqlite_driver = {
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
     .ring = ring,
+    .copy = sqlite_copy,
+    .schema_moved = schema_moved,
     .close = close_all,
 };

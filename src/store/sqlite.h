@@ -2,7 +2,7 @@
 //
 // sqlite_open.c opens a file and sets it up; db_sqlite.c runs transactions and statements on it;
 // sqlite_gather.c writes its log in large pieces; sqlite_guest.c keeps the application's SQL away
-// from what is Pawl's.
+// from what is Pawl's; sqlite_copy.c copies files.
 #pragma once
 
 #include <sqlite3.h>
@@ -11,7 +11,7 @@
 #include "store/driver.h"
 #include "store/lock.h"
 
-enum { ARGUMENTS_MAX = 40 };
+enum { ARGUMENTS_MAX = 40, PAGE_BYTES = 4096 };
 
 struct statement {
     sqlite3_stmt *handle;
@@ -45,6 +45,7 @@ struct sqlite {
     struct guest guest;
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
+    int prepared_again;  // the statement that begins every write, because the schema had changed
     int64_t wal_bytes_max;
     char *path;
     dev_t device;  // what the path led to when it was opened ...
@@ -87,3 +88,7 @@ void sqlite_gather_drop(sqlite3 *connection);
 void sqlite_guard(struct sqlite *sqlite);
 void sqlite_unguard(struct sqlite *sqlite);
 CHECKED bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err);
+
+struct copy_watch;
+CHECKED bool sqlite_copy(struct db *db, const char *path, const struct copy_watch *watch,
+                         struct pawl_error *err);
