@@ -171,10 +171,13 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     return false;
 }
 
+// What was gathered for the log and not written is dropped while the place is still ours.
 static void give_lock(struct sqlite *sqlite)
 {
-    if (sqlite->writing)
+    if (sqlite->writing) {
+        sqlite_gather_drop(sqlite->connection);
         lock_give(&sqlite->lock);
+    }
     sqlite->writing = false;
 }
 
@@ -188,6 +191,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
     sqlite->committing = false;
     if (result == SQLITE_OK) {
+        assert(!sqlite_gathered(sqlite->connection));  // or it was not synced
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -310,7 +314,7 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
-    size_t parameters = (size_t)(LATER_ROWS * queries[query].arguments);
+    size_t parameters = (size_t)LATER_ROWS * (size_t)queries[query].arguments;
     if (!sqlite->bound[query])
         sqlite->bound[query] = calloc(parameters, sizeof(struct value));
     if (!sqlite->bound[query])
