@@ -5,11 +5,13 @@
 #include <assert.h>
 
 #include "engine/api_key.h"
+#include "engine/artifact.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/letter.h"
 #include "engine/place.h"
 #include "engine/queue.h"
+#include "model/input.h"
 #include "store/key_index.h"
 #include "store/names.h"
 
@@ -154,12 +156,20 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
         && event_append_by_creator(tx, subject, EVENT_JOB_ENQUEUED, err);
 }
 
+static bool inputs_there(struct tx *tx, const struct contract *contract, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    return inputs_check(tx, contract, "", &problems, err) && problems_none(&problems, err);
+}
+
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
+    bool has_inputs = policy_has_inputs(&contract->policy);
     if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
-        || !insert(tx, contract, job, err)
-        || !slot_take(tx, slot, job, err) || !place_new(tx, job, err))
+        || (has_inputs && !inputs_there(tx, contract, err)) || !insert(tx, contract, job, err)
+        || (has_inputs && !inputs_put(tx, job, err)) || !slot_take(tx, slot, job, err)
+        || !place_new(tx, job, err))
         return false;
     assert(!job_problem(job));
     return true;

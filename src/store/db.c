@@ -2,6 +2,9 @@
 #include "store/db.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/list.h"
 #include "store/bell.h"
@@ -12,6 +15,19 @@
 #include "store/lock_file.h"
 #include "store/names.h"
 #include "store/observe.h"
+
+static char *files_path(struct str url)
+{
+    char *path = NULL, *file = NULL;
+    struct str scheme = S("sqlite:");
+    char *named = strndup(url.s + scheme.n, url.n - scheme.n);
+    if (named && store_file_resolve(named, &file, NULL)
+        && asprintf(&path, "%s.artifacts", file) < 0)
+        path = NULL;
+    free(named);
+    free(file);
+    return path;
+}
 
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
@@ -28,8 +44,9 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->later = later_new();
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
+    (*db)->files = files_path(options->url);
     bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->counts || !(*db)->later
-                  || !(*db)->observations;
+                  || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -48,6 +65,7 @@ void db_close(struct db *db)
     counts_free(db->counts);
     later_free(db->later);
     observations_free(db->observations);
+    free(db->files);
     db->driver->close(db);
 }
 
@@ -75,6 +93,11 @@ uint64_t db_random(struct db *db)
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);
+}
+
+const char *db_files(const struct db *db)
+{
+    return db->files;
 }
 
 bool db_alone(const struct db *db)
