@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/json_put.h"
@@ -22,6 +23,10 @@ bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 
 static void answer_none(struct exchange *x)
 {
+    if (x->has_file)
+        close(x->file);
+    x->has_file = false;
+    x->headers[0].name = NULL;
     json_decref(x->answer);
     x->answer = NULL;
 }

@@ -13,6 +13,7 @@ static const struct routes *const tables[] = {
     &routes_queues,
     &routes_letters,
     &routes_schedules,
+    &routes_artifacts,
     &routes_keys,
     &routes_events,
     &routes_system,

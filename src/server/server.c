@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/artifact.h"
 #include "model/weight.h"
+#include "server/aside.h"
 #include "server/command.h"
 #include "server/exchange.h"
 #include "server/http.h"
@@ -146,8 +148,31 @@ static bool read_secret(struct server *s, struct pawl_error *err)
     bool read = store_secret(&reading.tx, &secret, err);
     if (read)
         memcpy(s->secret, secret, sizeof s->secret);
+    s->files = str_cstr(&s->arena, str_of(db_files(reading.db)));
     server_end_read(s, &reading);
     return read;
+}
+
+// What a process that died left behind. Whoever is at work meanwhile is not disturbed, and a
+// failure is for the next start.
+static void tidy_artifacts(struct server *s)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    struct pawl_error err = {0};
+    size_t removed = 0;
+    if (!server_begin_read(s, &reading, &arena, &err))
+        return;
+    tx_end(&reading.tx);
+    bool done = artifacts_tidy(reading.db, &removed, &err);
+    server_end_read(s, &reading);
+    if (removed > 0 || !done)
+        log_write(s->log, &(struct log_entry){
+                              .level = done ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+                              .event = "ARTIFACTS_TIDIED",
+                              .message = str_of(err.message),
+                              .fields = { LOG_INT("removed", (int64_t)removed) },
+                          });
 }
 
 // A caller without a key is admin, or refused: that tells.
@@ -166,7 +191,8 @@ static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
 static bool listen_safely(struct server *s, struct pawl_error *err)
 {
     bool open = false;
-    return read_secret(s, err) && has_no_key(s, &open, err) && http_open(&s->http, s, open, err);
+    return read_secret(s, err) && has_no_key(s, &open, err) && aside_open(&s->aside, err)
+        && http_open(&s->http, s, open, err);
 }
 
 static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
@@ -182,6 +208,7 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
         return false;
     pawl_observe(s->pawl, observe, s);
+    tidy_artifacts(s);
     return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
         && (!listens || listen_safely(s, err));
 }
@@ -223,6 +250,7 @@ void server_close(struct server *s, int64_t wait_us)
     if (s->pawl)
         pawl_stop(s->pawl, wait_us);
     http_close(s->http);
+    aside_close(s->aside);
     if (s->recorded)
         server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
     pawl_close(s->pawl);

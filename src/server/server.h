@@ -11,6 +11,7 @@
 #include "server/config.h"
 #include "server/identity.h"
 
+struct aside;
 struct exchange;
 struct http;
 struct hub;
@@ -38,7 +39,9 @@ struct server {
     struct metrics *metrics;
     struct server_log *log;
     struct hub *hub;
-    struct http *http;            // NULL: it does not listen
+    struct aside *aside;          // NULL: it does not listen
+    struct http *http;            // the same
+    const char *files;            // the directory of artifacts
     pawl_time started_at;
     bool recorded;                // that it started: so its end is too
     _Atomic bool draining;        // /readyz says no, and new requests are refused
