@@ -265,10 +265,10 @@ static const struct command commands[] = {
       .details =
           "From the first key of its store on, every request to a server needs one. A key is of\n"
           "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
-          "  producer  enqueue, read, cancel, retry\n"
+          "  producer  enqueue, read, cancel, retry, artifacts\n"
           "  worker    lease, executions, steps, artifacts, read\n"
           "  viewer    read; payloads only if configured\n"
-          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules\n"
+          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules, artifacts\n"
           "  admin     all, and keys\n"
           "create prints the key on standard output, once: only a hash of it is stored. To\n"
           "replace a key, create another, let its user change over, then revoke the first.\n"
