@@ -66,6 +66,9 @@ enum option {
     OPTION_ERROR,
     OPTION_REASON,
     OPTION_NEW_PAYLOAD,
+    OPTION_OUTPUT,
+    OPTION_CONTENT_TYPE,
+    OPTION_ARTIFACTS,
     OPTIONS
 };
 
@@ -157,6 +160,7 @@ CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_artifact(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);

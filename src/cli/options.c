@@ -81,6 +81,9 @@ static const struct option_row rows[] = {
                                 fingerprint_valid, NULL },
     [OPTION_REASON]         = { "reason", "TEXT", ANY },
     [OPTION_NEW_PAYLOAD]    = { "payload", "JSON", ANY },
+    [OPTION_OUTPUT]         = { "output", "FILE", ANY },
+    [OPTION_CONTENT_TYPE]   = { "content-type", "TYPE", ANY },
+    [OPTION_ARTIFACTS]      = { "artifacts", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

@@ -52,11 +52,15 @@ static bool upload_begin(struct exchange *x, struct pawl_error *err)
         && blob_create(x->server->files, x->server->pawl->world, &u->blob, err);
 }
 
-// What is wrong is said with the first bytes, before all the others.
+// What is wrong is said with the first bytes, before all the others. What is refused is gone before
+// that is answered.
 static bool upload_take(struct exchange *x, const char *bytes, size_t n, struct pawl_error *err)
 {
     struct upload *u = x->data;
-    return (u->blob.open || upload_begin(x, err)) && blob_write(&u->blob, bytes, n, err);
+    if ((u->blob.open || upload_begin(x, err)) && blob_write(&u->blob, bytes, n, err))
+        return true;
+    blob_drop(&u->blob);
+    return false;
 }
 
 static bool upload_prepare(struct exchange *x, struct pawl_error *err)
@@ -65,15 +69,23 @@ static bool upload_prepare(struct exchange *x, struct pawl_error *err)
     return u->blob.open || upload_begin(x, err);
 }
 
-static bool upload_settle(struct exchange *x, struct pawl_error *err)
+static bool settle(struct exchange *x, struct upload *u, struct pawl_error *err)
 {
-    struct upload *u = x->data;
     if (!blob_settle(&u->blob, err))
         return false;
     if (x->sent_sha256.n && !str_eq(x->sent_sha256, str_of(u->blob.sha256)))
         problem_add(&x->problems, "X-Content-SHA256", "is not that of what arrived, %s",
                     u->blob.sha256);
     return problems_none(&x->problems, err);
+}
+
+static bool upload_settle(struct exchange *x, struct pawl_error *err)
+{
+    struct upload *u = x->data;
+    if (settle(x, u, err))
+        return true;
+    blob_drop(&u->blob);
+    return false;
 }
 
 static bool upload_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
