@@ -79,13 +79,10 @@ CHECKED bool inputs_put(struct tx *tx, const struct job *job, struct pawl_error 
 CHECKED bool inputs_lost(struct tx *tx, const struct job *job, struct str *why,
                          struct pawl_error *err);
 
-// Makes artifacts the outputs of a job, in the transaction of its commit.
+// Makes artifacts that were stored before the outputs of a job, in the transaction of its commit.
 struct outputs {
-    const struct id *ids;       // that were uploaded ...
+    const struct id *ids;
     size_t count;
-    struct artifact *made;      // ... and whose rows are made here, of these files
-    const struct blob *blobs;
-    size_t made_count;
 };
 CHECKED bool outputs_put(struct tx *tx, const struct execution *execution,
                          const struct outputs *outputs, struct pawl_error *err);

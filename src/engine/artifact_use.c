@@ -100,49 +100,24 @@ bool inputs_lost(struct tx *tx, const struct job *job, struct str *why, struct p
 
 // ----- outputs
 
-static bool take(struct tx *tx, const struct execution *e, struct id id, bool authoritative,
-                 int64_t *taken, struct pawl_error *err)
-{
-    return sql_run_counting(tx, Q_ARTIFACT_TAKE, taken, err, INT(id.high), INT(id.low),
-                            INT(e->job.high), INT(e->id.high), INT(authoritative));
-}
-
-static bool take_uploaded(struct tx *tx, const struct execution *e, const struct outputs *outputs,
-                          bool authoritative, struct pawl_error *err)
+bool outputs_put(struct tx *tx, const struct execution *e, const struct outputs *outputs,
+                 struct pawl_error *err)
 {
     struct problems problems = { .arena = tx->arena };
+    struct policy policy;
+    if (!policy_load(tx, e->policy, &policy, err))
+        return false;
     for (size_t i = 0; i < outputs->count; i++) {
+        const struct id *id = &outputs->ids[i];
         int64_t taken = 0;
-        if (!take(tx, e, outputs->ids[i], authoritative, &taken, err))
+        if (!sql_run_counting(tx, Q_ARTIFACT_TAKE, &taken, err, INT(id->high), INT(id->low),
+                              INT(e->job.high), INT(e->id.high), INT(policy.authoritative)))
             return false;
         if (taken == 0)
             problem_add(&problems, str_format(tx->arena, "artifacts[%zu]", i).s,
                         "there is no artifact %.*s of the job's org and project that is not yet "
                         "of a job",
-                        STR(id_text(tx->arena, outputs->ids[i])));
+                        STR(id_text(tx->arena, *id)));
     }
     return problems_none(&problems, err);
-}
-
-bool outputs_put(struct tx *tx, const struct execution *e, const struct outputs *outputs,
-                 struct pawl_error *err)
-{
-    struct policy policy;
-    struct job job;
-    int64_t taken = 0;
-    if (outputs->count + outputs->made_count == 0)
-        return true;
-    if (!policy_load(tx, e->policy, &policy, err)
-        || !take_uploaded(tx, e, outputs, policy.authoritative, err)
-        || (outputs->made_count > 0 && !job_load_row(tx, e->job.high, &job, err)))
-        return false;
-    for (size_t i = 0; i < outputs->made_count; i++) {
-        struct artifact *a = &outputs->made[i];
-        a->org_id = job.contract.org_id;
-        a->project_id = job.contract.project_id;
-        if (!artifact_add(tx, &outputs->blobs[i], a, err)
-            || !take(tx, e, a->id, policy.authoritative, &taken, err))
-            return false;
-    }
-    return true;
 }

@@ -42,17 +42,12 @@ static void check_json(struct problems *problems, const char *field, struct str 
         problem_add(problems, field, "%s", why.message);
 }
 
-static size_t artifact_count(const struct commit *commit)
-{
-    return commit->outputs.count + commit->outputs.made_count;
-}
-
 static unsigned effects_of(const struct commit *commit)
 {
     return (commit->result.n ? EFFECT_RESULT : 0U)
          | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
          | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
-         | (artifact_count(commit) ? EFFECT_ARTIFACTS : 0U)
+         | (commit->outputs.count ? EFFECT_ARTIFACTS : 0U)
          | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
 }
 
@@ -196,7 +191,8 @@ static bool apply(struct tx *tx, const struct execution *e, const struct commit 
                   struct pawl_error *err)
 {
     return (!commit->apply || commit->apply(tx, commit->self, err))
-        && outputs_put(tx, e, &commit->outputs, err) && follow_up(tx, e, commit, err)
+        && (!commit->outputs.count || outputs_put(tx, e, &commit->outputs, err))
+        && follow_up(tx, e, commit, err)
         && annotate(tx, e, commit, err);
 }
 
@@ -280,7 +276,7 @@ static bool commit_effect(struct tx *tx, const struct lease *lease, struct held 
 
 static bool has_effect(const struct commit *commit)
 {
-    return commit->apply || commit->follow_up_count > 0 || artifact_count(commit) > 0;
+    return commit->apply || commit->follow_up_count > 0 || commit->outputs.count > 0;
 }
 
 // An effect that is refused half-way leaves nothing behind, not even the mark, though its

@@ -72,11 +72,20 @@ static void add_base(struct list *list)
     }
 }
 
+static void add_files(struct list *list, const struct command_files *files)
+{
+    if (!files->directory)
+        return;
+    add(list, "PAWL_ARTIFACTS", strlen("PAWL_ARTIFACTS"), files->out);
+    add(list, "PAWL_INPUTS", strlen("PAWL_INPUTS"), files->in);
+}
+
 char **command_environment(struct arena *arena, const struct pawl_run *run,
-                           const struct command_type *type)
+                           const struct command_type *type, const struct command_files *files)
 {
     struct list list = list_of(arena, sizeof(char *));
     add_run(&list, run);
+    add_files(&list, files);
     add_type(&list, type);
     add_base(&list);
     (void)!list_add(&list);  // the NULL at its end

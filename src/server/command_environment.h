@@ -3,10 +3,11 @@
 
 #include "base/arena.h"
 #include "server/command.h"
+#include "server/command_files.h"
 
 struct pawl_run;
 
 // Variables for child_plan.environment. A name stands once: Pawl's own about the run come first,
 // then those of the type, then PATH, HOME, TMPDIR and LANG. NULL when there is no memory.
 char **command_environment(struct arena *arena, const struct pawl_run *run,
-                           const struct command_type *type);
+                           const struct command_type *type, const struct command_files *files);

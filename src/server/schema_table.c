@@ -67,7 +67,7 @@ static const struct schema_field artifact_fields[] = {
     { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was stored" },
     { "job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the job whose commit brought it" },
     { "exec_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the execution that did" },
-    { "authoritative", SCHEMA_FLAG, 0, NULL, NULL, "true: it is the truth; false: derived from it" },
+    { "authoritative", SCHEMA_FLAG, 0, NULL, NULL, "true: it is the truth; false: derived" },
 };
 
 static const struct schema_field progress_fields[] = {

@@ -9,6 +9,7 @@
 #include "model/weight.h"
 #include "server/aside.h"
 #include "server/command.h"
+#include "server/command_files.h"
 #include "server/exchange.h"
 #include "server/http.h"
 #include "server/hub.h"
@@ -109,6 +110,8 @@ static bool use_commands(struct server *s, const struct config *config, struct p
             .grace_us = type->grace_us,
             .result_bytes_max = (size_t)config->limits.result_bytes,
             .log_bytes_max = (size_t)config->limits.log_bytes,
+            .artifact_bytes_max = config->limits.artifact_bytes,
+            .needs_artifact = effects_required(type->type.policy.category) & EFFECT_ARTIFACTS,
         };
         if (!command_handler(s->pawl, &commands[count], &s->arena, &handlers[count], err))
             return false;
@@ -165,6 +168,7 @@ static void tidy_artifacts(struct server *s)
         return;
     tx_end(&reading.tx);
     bool done = artifacts_tidy(reading.db, &removed, &err);
+    command_files_tidy(db_files(reading.db));
     server_end_read(s, &reading);
     if (removed > 0 || !done)
         log_write(s->log, &(struct log_entry){

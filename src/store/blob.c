@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +31,19 @@ static void path_of(char path[PATH_MAX], const char *directory, struct str name)
     snprintf(path, PATH_MAX, "%s/%.*s", directory, STR(name));
 }
 
+char *blobs_path(struct str store_url)
+{
+    char *path = NULL, *file = NULL;
+    struct str scheme = S("sqlite:");
+    char *named = strndup(store_url.s + scheme.n, store_url.n - scheme.n);
+    if (named && store_file_resolve(named, &file, NULL)
+        && asprintf(&path, "%s.artifacts", file) < 0)
+        path = NULL;
+    free(named);
+    free(file);
+    return path;
+}
+
 // ----- writing
 
 static void give_name(struct blob *b, const struct world *world)
@@ -43,10 +58,11 @@ static bool create_locked(struct blob *b)
     char path[PATH_MAX];
     struct stat about;
     path_of(path, b->directory, str_of(b->name));
-    b->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    b->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
     if (b->fd < 0)
         return false;
-    b->open = lock_byte(b->fd, 0, F_WRLCK) && fstat(b->fd, &about) == 0 && about.st_nlink > 0;
+    b->open = flock(b->fd, LOCK_EX | LOCK_NB) == 0 && fstat(b->fd, &about) == 0
+           && about.st_nlink > 0;
     if (!b->open) {
         close(b->fd);
         errno = EEXIST;
@@ -212,10 +228,10 @@ bool blob_forsaken(const char *directory, struct str name, int *fd)
 {
     char path[PATH_MAX];
     path_of(path, directory, name);
-    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (*fd < 0)
         return false;
-    if (lock_byte(*fd, 0, F_WRLCK))
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
         return true;
     close(*fd);
     return false;

@@ -24,6 +24,10 @@ struct blob {
     int64_t written_out;           // bytes that are on their way to the disk
 };
 
+// The directory of a store's files, beside it, by whatever name it is called. The caller frees it;
+// NULL when there is no memory.
+char *blobs_path(struct str store_url);
+
 // Begins a file in the directory, which is made when it is not there and must outlive the blob.
 CHECKED bool blob_create(const char *directory, const struct world *world, struct blob *blob,
                          struct pawl_error *err);

@@ -2,12 +2,11 @@
 #include "store/db.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/list.h"
 #include "store/bell.h"
+#include "store/blob.h"
 #include "store/counts.h"
 #include "store/driver.h"
 #include "store/key_index.h"
@@ -15,19 +14,6 @@
 #include "store/lock_file.h"
 #include "store/names.h"
 #include "store/observe.h"
-
-static char *files_path(struct str url)
-{
-    char *path = NULL, *file = NULL;
-    struct str scheme = S("sqlite:");
-    char *named = strndup(url.s + scheme.n, url.n - scheme.n);
-    if (named && store_file_resolve(named, &file, NULL)
-        && asprintf(&path, "%s.artifacts", file) < 0)
-        path = NULL;
-    free(named);
-    free(file);
-    return path;
-}
 
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
@@ -44,7 +30,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->later = later_new();
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
-    (*db)->files = files_path(options->url);
+    (*db)->files = blobs_path(options->url);
     bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->counts || !(*db)->later
                   || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
