@@ -98,11 +98,17 @@ static const char *const undo[] = {
     [4] = "DROP TABLE execution_logs;",
     [5] = "DROP VIEW pawl_job_runs; DROP TABLE job_runs; DROP TABLE slot_skips;"
           "DROP TABLE schedules; DROP TABLE leader;"
-          "DELETE FROM audit_event_names WHERE event > 33;",
+          "DELETE FROM audit_event_names WHERE event BETWEEN 34 AND 41;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
-    [8] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"
-          "DELETE FROM audit_event_names WHERE event > 41;",
+    [8] = "ALTER TABLE orgs DROP COLUMN weight; DELETE FROM audit_event_names WHERE event = 42;",
+    [9] = "DROP INDEX executions_serial; DROP INDEX executions_finish;"
+          "CREATE UNIQUE INDEX executions_serial ON executions (org, serial_key)"
+          " WHERE finished_at IS NULL AND serial_key IS NOT NULL;"
+          "CREATE INDEX executions_finish ON executions (finish_at)"
+          " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
+    [10] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"
+          "DELETE FROM audit_event_names WHERE event BETWEEN 43 AND 44;",
 };
 
 void box_as_of(struct box *box, int version)

@@ -302,13 +302,17 @@ static const struct command commands[] = {
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
              WHERE, ORG, JSON, HELP) },
-    { "org", "list|disable [UUID]", 1, 2, "list the orgs of a store, or refuse all keys of one",
+    { "org", "list|disable|weight [UUID [N]]", 1, 3,
+      "list the orgs of a store, refuse all keys of one, or give it more of its queues",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
-          "with one of its keys is answered any more.\n",
-      .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+          "with one of its keys is answered any more.\n"
+          "\n"
+          "Where several orgs have jobs ready in a queue they take turns, of 16 jobs each times\n"
+          "their weight: 1 unless set, 100 at most.\n",
+      .example = "pawl org weight 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 3",
       .act = command_org,
-      .verbs = "list disable",
+      .verbs = "list disable weight",
       OFFERS(STORE, JSON, HELP) },
     { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
       .details =

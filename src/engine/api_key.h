@@ -82,6 +82,7 @@ struct org {
     pawl_time created_at;
     pawl_time disabled_at;  // 0: it is not
     int64_t keys;           // good ones, this moment
+    int64_t weight;         // of its share in a queue
     int64_t row;
 };
 
@@ -101,3 +102,7 @@ CHECKED bool org_list(struct tx *tx, int64_t after, int64_t limit, struct org_li
 // From now on every key of the org is refused. Jobs that are stored go on. Once more is the same.
 CHECKED bool org_disable(struct tx *tx, struct str org_id, struct org *org,
                          struct pawl_error *err);
+
+// How many times SHARE_RUN jobs it takes in a row where several orgs have jobs; see model/weight.h.
+CHECKED bool org_weigh(struct tx *tx, struct str org_id, int64_t weight, struct org *org,
+                       struct pawl_error *err);
