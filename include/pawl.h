@@ -171,6 +171,9 @@ struct pawl_job {
     const char *correlation_id;   // NULL: the request's
     const char *traceparent;
     const char *authorized_by;
+    const char *const *after;     // ids of jobs: it runs when all of them have SUCCEEDED ...
+    size_t after_count;           // ... and fails when one ends otherwise; at most 64
+    const char *batch_id;         // the batch it joins, which must not have ended
 };
 
 struct pawl_ticket {
@@ -237,6 +240,34 @@ PAWL_API PAWL_CHECKED bool pawl_cancel(struct pawl *pawl, const char *job_id, bo
 // Makes a new job from one that has ended, with its payload and terms and a key of its own.
 PAWL_API PAWL_CHECKED bool pawl_retry(struct pawl *pawl, const char *job_id,
                                       struct pawl_ticket *ticket, struct pawl_error *err);
+
+// ----- batches
+
+// Jobs that are stored together, and a job that follows when all of them have ended, however they
+// did: its payload has their numbers as "batch". Others may join until then, with `batch_id`; best
+// as follow-ups of one that is in it. They all are of the handle's org.
+struct pawl_batch {
+    const char *name;                // for people; NULL: none
+    const struct pawl_job *jobs;     // 1 to 1,000, all of them new
+    size_t count;
+    const struct pawl_job *callback; // NULL: none; it has no key, time or other jobs of its own
+};
+
+// All or, when one is refused, none: "jobs[3].payload: ...".
+PAWL_API PAWL_CHECKED bool pawl_batch_create(struct pawl *pawl, const struct pawl_batch *batch,
+                                             char batch_id[PAWL_ID_BYTES],
+                                             struct pawl_error *err);
+
+struct pawl_batch_status {
+    bool ended;                      // all of them
+    int64_t jobs;                    // in it so far
+    int64_t succeeded, failed, timed_out;
+    char callback_id[PAWL_ID_BYTES]; // of the callback; "" until it is made
+};
+
+PAWL_API PAWL_CHECKED bool pawl_batch_get(struct pawl *pawl, const char *batch_id,
+                                          struct pawl_batch_status *status,
+                                          struct pawl_error *err);
 
 // ----- handlers
 

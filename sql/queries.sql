@@ -31,9 +31,12 @@ SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r
 
 -- ===== the clock
 
--- Every change leaves an event, so the newest event tells the latest time in the store.
+-- Every change leaves an event, so the newest event tells the latest time in the store. And whether
+-- any job of the store has a row in `links`: if none has, nobody asks for that of each.
 -- name: clock_newest
-SELECT at FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
+-- scans: of links its first row
+SELECT at, CASE WHEN EXISTS (SELECT 1 FROM links) THEN 1 ELSE 0 END
+  FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
 -- ===== names
 
@@ -135,9 +138,7 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
-         WHERE r.queue IN (coalesce(c.queue, j.queue),
-                           -(coalesce(c.queue, j.queue) << 31 | j.org))
-           AND r.type = j.type
+         WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type AND r.org = j.org
            AND r.rank = -coalesce(c.priority, j.priority) AND r.job = j.id),
        p.reason, p.due_at,
        e.id, e.attempt, e.status, e.attempts_used, e.retry_count, e.crash_count, e.leased_at,
@@ -643,6 +644,125 @@ SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type
 SELECT id FROM jobs WHERE parent = $1 AND origin IN ('retry', 'replay', 'fix')
  ORDER BY id LIMIT 1;
 
+-- ===== alerts
+
+-- For every target that wants the kind and that somebody spoke of lately. Said again it is one.
+-- name: alert_insert
+-- scans: the few targets
+INSERT INTO alert_deliveries (target, kind, org, job, job_low, at, due_at)
+SELECT t.id, $1, $2, $3, $4, $5, $5 FROM alert_targets t
+ WHERE (t.kinds & $6) <> 0 AND t.seen_at > $7
+ON CONFLICT (target, kind, job) DO NOTHING;
+
+-- name: alert_target_find
+SELECT id FROM alert_targets WHERE name = $1;
+
+-- name: alert_target_put
+INSERT INTO alert_targets (name, kinds, seen_at) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET kinds = excluded.kinds, seen_at = excluded.seen_at;
+
+-- name: alert_target_delete
+DELETE FROM alert_targets WHERE id = $1;
+
+-- name: alerts_of_target_delete
+DELETE FROM alert_deliveries WHERE target = $1;
+
+-- One process delivers: the others find no row while it is not silent.
+-- name: alert_target_own
+UPDATE alert_targets SET owner = $2, owned_until = $3
+ WHERE id = $1 AND (owner = $2 OR owner IS NULL OR owned_until <= $4);
+
+-- name: alert_oldest
+SELECT coalesce(summary, id), coalesce(summary, 0), attempts, kind, job, job_low, at
+  FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+ ORDER BY due_at, id LIMIT 1;
+
+-- Whether there are two that were never tried: more need not be counted.
+-- name: alert_untold
+-- scans: those two
+SELECT count(*) FROM (SELECT 1 FROM alert_deliveries
+                       WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+                         AND attempts = 0 AND summary IS NULL
+                       LIMIT 2) two;
+
+-- name: alert_gather
+UPDATE alert_deliveries SET summary = $3
+ WHERE id IN (SELECT id FROM alert_deliveries
+               WHERE target = $1 AND due_at IS NOT NULL AND due_at <= $2
+                 AND attempts = 0 AND summary IS NULL
+               ORDER BY due_at, id LIMIT $4);
+
+-- One alert, or all of a summary.
+-- name: alert_settle
+UPDATE alert_deliveries
+   SET attempts = attempts + 1, due_at = $2, settled_at = $3, given_up = $4, error = $5
+ WHERE id IN (SELECT $1 UNION SELECT id FROM alert_deliveries WHERE summary = $1)
+   AND due_at IS NOT NULL;
+
+-- Those that are settled, but for the newest.
+-- name: alerts_tidy
+DELETE FROM alert_deliveries
+ WHERE id IN (SELECT id FROM alert_deliveries WHERE settled_at IS NOT NULL
+               ORDER BY settled_at DESC LIMIT 5000 OFFSET $1);
+
+-- name: alert_due
+SELECT due_at FROM alert_deliveries WHERE target = $1 AND due_at IS NOT NULL
+ ORDER BY due_at LIMIT 1;
+
+-- name: alert_load
+SELECT a.id, t.name, a.kind, a.job, a.job_low, a.at, a.attempts, a.due_at, a.settled_at,
+       a.given_up, a.error, o.org_id, j.project_id, jt.name, q.name, j.request_id,
+       j.correlation_id, x.state,
+       x.failure_type, e.error_class, coalesce(e.error_message, x.error), e.attempt,
+       CASE WHEN a.kind = 'finish_failing'
+            THEN (SELECT v.detail FROM audit_events v WHERE v.job = a.job AND v.event = 16
+                   ORDER BY v.id DESC LIMIT 1) END
+  FROM alert_deliveries a
+  LEFT JOIN alert_targets t ON t.id = a.target
+  LEFT JOIN orgs o ON o.id = a.org
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN job_types jt ON jt.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN outcomes x ON x.job = a.job
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE a.id = $1;
+
+-- name: alerts_newest
+-- scans: by their key, and ends at the limit
+SELECT id FROM alert_deliveries ORDER BY id DESC LIMIT $1;
+
+-- name: alert_summary
+SELECT a.kind, o.org_id, jt.name, e.error_class, x.failure_type,
+       coalesce(e.error_message, x.error), a.job, a.job_low
+  FROM alert_deliveries a
+  LEFT JOIN orgs o ON o.id = a.org
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN job_types jt ON jt.id = j.type
+  LEFT JOIN outcomes x ON x.job = a.job
+  LEFT JOIN executions e ON e.id = x.execution
+ WHERE a.summary = $1
+ ORDER BY a.id;
+
+-- ===== traces
+
+-- name: trace_job
+SELECT j.id_low, j.traceparent, t.name, q.name, o.org_id
+  FROM jobs j
+  LEFT JOIN job_types t ON t.id = j.type
+  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN orgs o ON o.id = j.org
+ WHERE j.id = $1;
+
+-- name: trace_execution
+SELECT id, id_low, leased_at, started_at, finished_at, status, end_reason, error_class
+  FROM executions WHERE job = $1 AND attempt = $2;
+
+-- The job of an execution and the context it was made in.
+-- name: trace_made_in
+SELECT j.id, j.id_low, j.traceparent FROM executions e
+  JOIN jobs j ON j.id = e.job
+ WHERE e.id = $1 AND e.id_low = $2;
+
 -- ===== steps
 
 -- name: step_load
@@ -868,8 +988,9 @@ SELECT coalesce(min((SELECT min(h.job)
 -- Since when a ready job could be claimed.
 -- name: job_ready_since
 SELECT max(j.created_at, coalesce(j.scheduled_for, 0), coalesce(c.run_at, 0), --sqlite
+           coalesce((SELECT l.fulfilled_at FROM links l WHERE l.job = j.id), 0), --sqlite
            coalesce((SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id), 0)) --sqlite
---postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
+--postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT l.fulfilled_at FROM links l WHERE l.job = j.id), (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
   FROM jobs j
   LEFT JOIN changes c ON c.job = j.id
  WHERE j.id = $1;
@@ -1281,3 +1402,118 @@ UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND 
 
 -- name: leader_leave
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND boot_id = $2;
+
+-- ===== links
+
+-- A job that may be named in `after`: in this org, if $3 is one.
+-- name: link_target
+SELECT j.project_id, x.state, x.failure_type
+  FROM jobs j
+  LEFT JOIN outcomes x ON x.job = j.id AND x.ended_at IS NOT NULL
+ WHERE j.id = $1 AND j.id_low = $2 AND j.org = $3;
+
+-- name: link_insert
+INSERT INTO links (job, org, batch, batch_low, after_jobs, pending, doom)
+VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- A job that somebody waits for from now on.
+-- name: link_awaited
+INSERT INTO links (job, org) VALUES ($1, $2) ON CONFLICT (job) DO NOTHING;
+
+-- name: link_load
+SELECT pending, after_jobs, batch, batch_low, doom FROM links WHERE job = $1;
+
+-- name: link_doom
+UPDATE links SET doom = $2 WHERE job = $1;
+
+-- One of the jobs it waits for has succeeded: how many are left.
+-- name: link_fulfil
+UPDATE links SET pending = pending - 1,
+       fulfilled_at = CASE WHEN pending = 1 THEN $2 ELSE fulfilled_at END
+ WHERE job = $1 AND pending > 0;
+
+-- name: wait_insert
+INSERT INTO waits (awaited, job, org) VALUES ($1, $2, $3);
+
+-- name: wait_delete
+DELETE FROM waits WHERE awaited = $1 AND job = $2;
+
+-- name: waits_delete_of
+DELETE FROM waits WHERE job = $1;
+
+-- name: waits_for
+SELECT job FROM waits WHERE awaited = $1 ORDER BY job LIMIT $2;
+
+-- What a job waits for, the oldest first.
+-- name: waits_of
+SELECT awaited FROM waits WHERE job = $1 ORDER BY awaited LIMIT $2;
+
+-- Only if somebody waits for it.
+-- name: ending_insert
+INSERT INTO endings (job, org)
+SELECT w.awaited, w.org FROM waits w WHERE w.awaited = $1 LIMIT 1;
+
+-- name: ending_first
+-- scans: its first row
+SELECT e.job, j.id_low, x.state, x.failure_type
+  FROM endings e
+  JOIN jobs j ON j.id = e.job
+  JOIN outcomes x ON x.job = e.job
+ ORDER BY e.job LIMIT 1;
+
+-- name: ending_delete
+DELETE FROM endings WHERE job = $1;
+
+-- ===== batches
+
+-- name: batch_newest
+SELECT coalesce(max(id), 0) FROM batches;
+
+-- It counts as one of its jobs until it is made, so that it cannot end before.
+-- name: batch_insert
+INSERT INTO batches (id, id_low, org, project_id, name, idempotency_key, content, created_at,
+                     actor_type, actor_id, request_id, correlation_id, jobs, callback_type,
+                     callback_queue, callback_policy, callback_priority, callback_serial_key,
+                     callback_payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13, $14, $15, $16, $17, $18);
+
+-- name: batch_of_key
+SELECT id, id_low, content FROM batches
+ WHERE org = $1 AND coalesce(project_id, '') = $2 AND idempotency_key = $3;
+
+-- name: batch_load
+SELECT b.id, b.id_low, b.org, o.org_id, b.project_id, b.name, b.idempotency_key, b.created_at,
+       b.actor_type, b.actor_id, b.request_id, b.correlation_id, b.jobs, b.succeeded, b.failed,
+       b.timed_out, b.ended_at, b.callback_type, b.callback_queue, b.callback_policy,
+       b.callback_priority, b.callback_serial_key, b.callback_payload, j.id, j.id_low
+  FROM batches b
+  JOIN orgs o ON o.id = b.org
+  LEFT JOIN jobs j ON j.id = b.callback_job
+ WHERE b.id = $1 AND b.id_low = coalesce($2, b.id_low) AND b.org = coalesce($3, b.org);
+
+-- name: batch_join
+UPDATE batches SET jobs = jobs + $2 WHERE id = $1 AND ended_at IS NULL;
+
+-- How many of its jobs have not ended.
+-- name: batch_count
+UPDATE batches SET succeeded = succeeded + $2, failed = failed + $3, timed_out = timed_out + $4
+ WHERE id = $1
+RETURNING jobs - succeeded - failed - timed_out;
+
+-- name: batch_end
+UPDATE batches SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL;
+
+-- name: batch_called_back
+UPDATE batches SET callback_job = $2, callback_at = NULL WHERE id = $1 AND callback_job IS NULL;
+
+-- name: batch_call_later
+UPDATE batches SET callback_at = $2 WHERE id = $1 AND callback_job IS NULL;
+
+-- name: batch_due
+SELECT id FROM batches WHERE callback_at <= $1 ORDER BY callback_at LIMIT $2;
+
+-- name: batch_next
+SELECT coalesce(min(callback_at), 0) FROM batches WHERE callback_at IS NOT NULL;
+
+-- name: job_page_batch
+SELECT job FROM links WHERE batch = $1 AND job < $2 ORDER BY job DESC LIMIT $3;

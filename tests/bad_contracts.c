@@ -12,7 +12,7 @@
 // In these tables ' stands for ", except in texts that are taken as they are (RAW).
 
 // JSON values by what they are good for. A field says which of these it takes.
-enum good_for { NONE = 0, FLAG = 1, NUMBER = 2, TEXT = 4, OBJECT = 8, EMPTY = 16, ABSENT = 32 };
+enum good_for { NONE = 0, FLAG = 1, NUMBER = 2, TEXT = 4, OBJECT = 8, LIST = 16, ABSENT = 32 };
 
 // clang-format off
 #define RAW(text) { text, sizeof(text) - 1 }
@@ -22,7 +22,7 @@ static const struct {
     unsigned good_for;
 } kinds[] = {
     { "null", ABSENT }, { "true", FLAG }, { "false", FLAG }, { "7", NUMBER }, { "-7.5", NONE },
-    { "1e3", NONE }, { "'text'", TEXT }, { "''", EMPTY }, { "[]", EMPTY }, { "[0]", NONE },
+    { "1e3", NONE }, { "'text'", TEXT }, { "''", NONE }, { "[]", LIST }, { "[0]", NONE },
     { "['text']", NONE }, { "{}", OBJECT }, { "{'a':'b'}", OBJECT },
 };
 
@@ -139,10 +139,12 @@ static const struct bad_field {
       { "'30'", "'s'", "'30 s'", "' 30s'", "'30s '", "'-30s'", "'+30s'", "'0s'",
         "'0ms'", "'1.5s'", "'30S'", "'1w'", "'1m30s'", "'500us'", "'366d'",
         "'9223372036854775807d'", "'99999999999999999999s'", "30000", "'30s\\u0001'" } },
-    { "after", "null", EMPTY | ABSENT, 0,
-      { "['01900000-0000-7000-8000-00000000000a']",
-        "'01900000-0000-7000-8000-00000000000a'" } },
-    { "batch_id", "null", EMPTY | ABSENT, 0, { "'01900000-0000-7000-8000-00000000000a'" } },
+    { "after", "['01900000-0000-7000-8000-00000000000a']", LIST | ABSENT, 0,
+      { "'01900000-0000-7000-8000-00000000000a'", "['']", "[null]",
+        "['01900000-0000-4000-8000-00000000000a']",
+        "['00000000-0000-7000-8000-000000000000']" } },
+    { "batch_id", "'01900000-0000-7000-8000-00000000000a'", ABSENT, 0,
+      { "'01900000-0000-4000-8000-00000000000a'", "'00000000-0000-7000-8000-000000000000'" } },
     { "submit", "true", FLAG | ABSENT, 0, { "0", "1", "'true'", "'false'", "'yes'" } },
     { "authorized_by", "'boss'", TEXT | ABSENT, KEY_BYTES_MAX, { NULL } },
 };
@@ -303,10 +305,18 @@ static struct str nested(struct arena *arena, size_t levels)
                       STR(repeated(arena, "]", levels)));
 }
 
+// Of a list that is wrong the first item is.
+static const char *blamed(const struct bad_field *field, const char *value)
+{
+    bool item = value[0] == '[' && (field->takes & LIST) != 0;
+    return item ? "after[0]" : field->name;
+}
+
 static void add_kinds(struct list *list, const struct bad_field *field)
 {
     struct bad_contract named = { .field = field->name };
     for (size_t i = 0; i < countof(kinds); i++) {
+        named.field = blamed(field, kinds[i].value);
         named.key_required = kinds[i].good_for == ABSENT
             && strcmp(field->name, "idempotency_key") == 0;
         if ((field->takes & kinds[i].good_for) == 0)
@@ -314,8 +324,10 @@ static void add_kinds(struct list *list, const struct bad_field *field)
                       named);
     }
     named.key_required = false;
-    for (size_t i = 0; i < countof(field->bad) && field->bad[i]; i++)
+    for (size_t i = 0; i < countof(field->bad) && field->bad[i]; i++) {
+        named.field = blamed(field, field->bad[i]);
         add_value(list, field, field->bad[i], json_quotes(list->arena, field->bad[i]), named);
+    }
 }
 
 static void add_broken(struct list *list, const struct bad_field *field)

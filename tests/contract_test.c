@@ -200,7 +200,9 @@ TEST(OPS_1_messages_say_what_is_wanted_and_what_came)
                                       "critical audit notification planning transfer maintenance "
                                       "document lifecycle scheduled");
     EXPECT_PROBLEM("'queue':'q:deadletter'", "queue: nothing can be enqueued to q:deadletter");
-    EXPECT_PROBLEM("'after':['x']", "after: is not supported yet by this version");
+    EXPECT_PROBLEM("'after':['x']", "after[0]: must be the id of a job");
+    EXPECT_PROBLEM("'after':'x'", "after: must be a list of at most 64 ids of jobs");
+    EXPECT_PROBLEM("'batch_id':'x'", "batch_id: must be the id of a batch");
     EXPECT_PROBLEM("'jobType':'x'", "jobType: unknown field; did you mean job_type?");
     EXPECT_PROBLEM("'state':'x'", "state: unknown field");
     EXPECT_PROBLEM("'org_id':'00000000-0000-7000-8000-000000000001'",
@@ -239,7 +241,8 @@ TEST(OPS_1_good_values_up_to_their_bounds_are_taken)
         "", "'priority':-100", "'priority':100", "'priority':0", "'priority':null",
         "'max_wait':'1ms'", "'max_wait':'365d'", "'max_wait':null",
         "'submit':true", "'submit':false", "'submit':null", "'after':null",
-        "'after':[]", "'batch_id':''", "'batch_id':null", "'policy':null",
+        "'after':[]", "'after':['01900000-0000-7000-8000-00000000000a']",
+        "'batch_id':'01900000-0000-7000-8000-00000000000a'", "'batch_id':null", "'policy':null",
         "'policy':'document'", "'job_type':'A9._:-'", "'job_type':'0'",
         "'queue':'.q'", "'serial_key':'\xf0\x9f\x98\x80 \\u00a0'",
         "'actor_type':'user'", "'actor_type':'system'", "'actor_type':'api_key'",

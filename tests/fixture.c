@@ -107,8 +107,11 @@ static const char *const undo[] = {
           " WHERE finished_at IS NULL AND serial_key IS NOT NULL;"
           "CREATE INDEX executions_finish ON executions (finish_at)"
           " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
-    [10] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"
-          "DELETE FROM audit_event_names WHERE event BETWEEN 43 AND 44;",
+    [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
+    [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
+           "DELETE FROM audit_event_names WHERE event IN (43, 44);",
+    [12] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"
+          "DELETE FROM audit_event_names WHERE event BETWEEN 45 AND 46;",
 };
 
 void box_as_of(struct box *box, int version)
@@ -117,7 +120,8 @@ void box_as_of(struct box *box, int version)
     for (int i = schema_version_known(); i > version; i--) {
         char row[80];
         snprintf(row, sizeof row, "DELETE FROM schema_migrations WHERE version = %d", i);
-        box_sql(box, undo[i]);
+        if (undo[i])
+            box_sql(box, undo[i]);
         box_sql(box, row);
     }
 }

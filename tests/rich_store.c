@@ -3,6 +3,7 @@
 
 #include "artifacts.h"
 #include "engine/api_key.h"
+#include "engine/batch.h"
 #include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
@@ -45,6 +46,24 @@ static struct job add_held(struct box *box, const char *job_type)
     struct contract contract = contract_for(box, job_type);
     contract.hold = true;
     return must_add(box, &contract);
+}
+
+static void add_batch(struct box *box, const char *job_type, const char *callback_type)
+{
+    struct contract job = contract_for(box, job_type), callback = contract_for(box, callback_type);
+    struct problems problems = { .arena = test_arena() };
+    struct batch_request request = {
+        .org_id = box->caller.org_id,
+        .name = str_of(job_type),
+        .jobs = &job,
+        .count = 1,
+        .callback = &callback,
+        .problems = &problems,
+    };
+    struct job_batch batch;
+    bool known = true;
+    OK(batch_create(tx, &request, &batch, &known, err));
+    EXPECT(!known);
 }
 
 static void fail_job(struct box *box, const char *job_type, enum error_class class)
@@ -216,6 +235,31 @@ static void waiting(struct box *box)
     fail_job(box, "backoff", ERROR_TRANSIENT);
 }
 
+// One that waits, one whose wait is over, one that is held and will fail; and two batches.
+static void links(struct box *box)
+{
+    struct id awaited = add(box, "awaited", "default").id, over = add(box, "over", "default").id;
+    struct id lost = add(box, "lost", "default").id;
+    struct contract waits = contract_for(box, "waits"), waited = contract_for(box, "waited");
+    struct contract doomed = contract_for(box, "doomed"), failed = contract_for(box, "failed_with");
+    waits.after = &awaited;
+    waited.after = &over;
+    doomed.after = failed.after = &lost;
+    waits.after_count = waited.after_count = doomed.after_count = failed.after_count = 1;
+    doomed.hold = true;
+    must_add(box, &waits);
+    must_add(box, &waited);
+    must_add(box, &doomed);
+    must_add(box, &failed);
+    struct lease lease = take(box, "over", true);
+    must_commit(box, &lease);
+    fail_job(box, "lost", ERROR_VALIDATION);
+    add_batch(box, "batch_open", "callback_later");
+    add_batch(box, "batch_over", "callback");
+    lease = take(box, "batch_over", true);
+    must_commit(box, &lease);
+}
+
 static void serial_keys(struct box *box)
 {
     add_serial(box, "serial_running", "K");
@@ -314,6 +358,7 @@ void rich_store(struct box *box)
     good_ends(box);
     waiting(box);
     serial_keys(box);
+    links(box);
     at_work(box);
     api_keys(box);
     slots(box);

@@ -65,6 +65,18 @@ void hash_secret(struct str secret, char digits[HASH_DIGITS + 1])
     sodium_memzero(digest, sizeof digest);
 }
 
+void hash_sign(struct str secret, struct str text, char digits[HASH_DIGITS + 1])
+{
+    crypto_auth_hmacsha256_state state;
+    unsigned char mac[crypto_auth_hmacsha256_BYTES];
+    _Static_assert(2 * sizeof mac == HASH_DIGITS, "two digits a byte");
+    crypto_auth_hmacsha256_init(&state, bytes_of(secret), secret.n);
+    crypto_auth_hmacsha256_update(&state, bytes_of(text), text.n);
+    crypto_auth_hmacsha256_final(&state, mac);
+    sodium_bin2hex(digits, HASH_DIGITS + 1, mac, sizeof mac);
+    wipe(&state, sizeof state);
+}
+
 bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS])
 {
     return sodium_memcmp(a, b, HASH_DIGITS) == 0;

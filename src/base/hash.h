@@ -16,6 +16,9 @@ int64_t hash_short(const uint8_t secret[HASH_SECRET_BYTES], const struct str *pa
 enum { HASH_DIGITS = 64 };
 void hash_secret(struct str secret, char digits[HASH_DIGITS + 1]);
 
+// HMAC-SHA256 of a text in hexadecimal digits: who has the secret can tell that we wrote it.
+void hash_sign(struct str secret, struct str text, char digits[HASH_DIGITS + 1]);
+
 // Compares two such hashes in a time that tells nothing.
 bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS]);
 

@@ -10,7 +10,7 @@
 #include "cli/batch.h"
 #include "cli/command.h"
 #include "engine/api_key.h"
-#include "engine/job.h"
+#include "engine/job_bulk.h"
 #include "engine/letter.h"
 #include "engine/queue.h"
 #include "server/schedule_json.h"
@@ -64,6 +64,15 @@ struct backend {
     bool (*change)(struct cli *cli, struct id id, const struct job_change *change, json_t **job,
                    struct pawl_error *err);
 
+    // One piece of changing many. The cursor is where it begins, then where the next one does.
+    bool (*change_many)(struct cli *cli, struct job_bulk *bulk, struct str *cursor,
+                        struct pawl_error *err);
+
+    // A batch from an object as HTTP takes it; and how far one is.
+    bool (*batch_create)(struct cli *cli, const json_t *object, json_t **batch,
+                         struct pawl_error *err);
+    bool (*batch)(struct cli *cli, struct id id, json_t **batch, struct pawl_error *err);
+
     // The key's text is in the answer, and nowhere else.
     bool (*key_create)(struct cli *cli, struct key_request *request, json_t **key,
                        struct pawl_error *err);
@@ -115,6 +124,9 @@ struct backend {
         .jobs = list_jobs,                                                                         \
         .act = act_on_job,                                                                         \
         .change = change_job,                                                                      \
+        .change_many = change_many_jobs,                                                           \
+        .batch_create = create_batch,                                                              \
+        .batch = load_batch,                                                                       \
         .key_create = create_key,                                                                  \
         .keys = list_keys,                                                                         \
         .key_revoke = revoke_key,                                                                  \
@@ -138,6 +150,9 @@ struct backend {
     }
 
 extern const struct backend backend_store, backend_server;
+
+// The jobs that the options name.
+struct job_filter wanted_jobs(const struct cli *cli);
 
 // Chooses by options, then by the environment; with neither, the server at the default address if
 // one answers, else the default store. Nothing is opened yet.

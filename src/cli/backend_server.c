@@ -93,6 +93,7 @@ static bool list_jobs(struct cli *cli, const struct job_filter *filter, struct p
         { "queue", filter->queue },
         { "job_type", filter->job_type },
         { "serial_key", filter->serial_key },
+        { "batch_id", filter->batch.high ? id_text(arena, filter->batch) : S("") },
     };
     struct str path = S("/v1/jobs?");
     for (size_t i = 0; i < countof(fields); i++)
@@ -134,6 +135,78 @@ static bool change_job(struct cli *cli, struct id id, const struct job_change *c
         json_object_set_new(body, "queue", json_stringn(change->queue.s, change->queue.n));
     struct request request = { .method = "PATCH", .path = job_path(cli, id, ""), .body = body };
     return ask(cli, &request, job, err);
+}
+
+static json_t *filter_json(struct cli *cli, const struct job_filter *f)
+{
+    const struct { const char *name; struct str value; } fields[] = {
+        { "state", f->has_state ? str_of(job_state_name(f->state)) : S("") },
+        { "queue", f->queue },
+        { "job_type", f->job_type },
+        { "serial_key", f->serial_key },
+        { "correlation_id", f->correlation_id },
+        { "project_id", f->project_id },
+        { "batch_id", f->batch.high ? id_text(&cli->arena, f->batch) : S("") },
+    };
+    json_t *object = json_object();
+    for (size_t i = 0; i < countof(fields); i++)
+        if (fields[i].value.n)
+            json_object_set_new(object, fields[i].name,
+                                json_stringn(fields[i].value.s, fields[i].value.n));
+    return object;
+}
+
+static bool read_ids(struct cli *cli, const json_t *ids, struct job_bulk *bulk,
+                     struct pawl_error *err)
+{
+    size_t i, count = json_array_size(ids);
+    json_t *id;
+    bulk->jobs = arena_new(&cli->arena, struct changed_job, count + 1);
+    if (!bulk->jobs)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+    json_array_foreach (ids, i, id)
+        if (!id_parse((struct str){ json_string_value(id), json_string_length(id) },
+                      &bulk->jobs[i].id))
+            return fail(err, PAWL_STORE, "%s answers with what is no id of a job",
+                        client_url(cli->client));
+    bulk->count = count;
+    return true;
+}
+
+static bool change_many_jobs(struct cli *cli, struct job_bulk *bulk, struct str *cursor,
+                             struct pawl_error *err)
+{
+    SCOPED(json) json_t *answer = NULL, *body = filter_json(cli, &bulk->filter);
+    json_object_set_new(body, "dry_run", json_boolean(bulk->dry_run));
+    if (cursor->n)
+        json_object_set_new(body, "cursor", json_stringn(cursor->s, cursor->n));
+    struct request request = {
+        .method = "POST",
+        .path = bulk->retry ? S("/v1/jobs/retry") : S("/v1/jobs/cancel"),
+        .body = body,
+    };
+    if (!ask(cli, &request, &answer, err)
+        || !read_ids(cli, object_items(answer, "job_ids"), bulk, err))
+        return false;
+    *cursor = str_dup(&cli->arena, object_text(answer, "next_cursor"));
+    return true;
+}
+
+// ----- batches
+
+// It has a key: asked again, the server says what became of it the first time.
+static bool create_batch(struct cli *cli, const json_t *object, json_t **batch,
+                         struct pawl_error *err)
+{
+    struct request request = { .method = "POST", .path = S("/v1/batches"), .body = object };
+    return ask(cli, &request, batch, err)
+        || (err->code == PAWL_IN_DOUBT && ask(cli, &request, batch, err));
+}
+
+static bool load_batch(struct cli *cli, struct id id, json_t **batch, struct pawl_error *err)
+{
+    struct str path = str_format(&cli->arena, "/v1/batches/%.*s", STR(id_text(&cli->arena, id)));
+    return ask(cli, &(struct request){ .method = "GET", .path = path }, batch, err);
 }
 
 // ----- keys

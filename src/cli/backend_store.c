@@ -3,12 +3,15 @@
 
 #include "base/hash.h"
 #include "base/json_put.h"
+#include "cli/object.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "engine/event.h"
 #include "engine/explain.h"
 #include "engine/step.h"
 #include "model/json_field.h"
+#include "server/batch_json.h"
+#include "server/batch_read.h"
 #include "server/event_json.h"
 #include "server/letter_json.h"
 
@@ -204,6 +207,64 @@ static bool change_job(struct cli *cli, struct id id, const struct job_change *c
     return begin(cli, STORE_CHANGE, &cli->arena, &tx, err)
         && job_change(&tx, id, change, &changed, err) && tx_commit(&tx, err)
         && give(job, job_json(&cli->arena, &changed), err);
+}
+
+static bool change_many_jobs(struct cli *cli, struct job_bulk *bulk, struct str *cursor,
+                             struct pawl_error *err)
+{
+    struct page page = { .cursor = *cursor };
+    SCOPED(tx) struct tx tx = {0};
+    if (!read_cursor(&page, &bulk->filter.before)
+        || !begin(cli, STORE_CHANGE, &cli->arena, &tx, err) || !jobs_change(&tx, bulk, err)
+        || !tx_commit(&tx, err))
+        return false;
+    set_cursor(cli, &page, bulk->next);
+    *cursor = page.cursor;
+    return true;
+}
+
+// ----- batches
+
+static bool give_batch(struct cli *cli, json_t **out, const struct job_batch *batch,
+                       struct pawl_error *err)
+{
+    struct str text = batch_text(&cli->arena, batch);
+    return give(out, text.n ? json_of(text) : NULL, err);
+}
+
+static bool create_batch(struct cli *cli, const json_t *object, json_t **out,
+                         struct pawl_error *err)
+{
+    struct contract_rules rules = {
+        .caller = &cli->caller,
+        .now = world_wall(cli->world),
+        .policy = policy_builtin_or_default,
+    };
+    struct batch_given given = {
+        .name = object_text(object, "name"),
+        .project_id = object_text(object, "project_id"),
+        .idempotency_key = object_text(object, "idempotency_key"),
+        .jobs = json_object_get(object, "jobs"),
+        .callback = json_object_get(object, "callback"),
+        .whole = object,
+    };
+    struct batch_request request;
+    struct job_batch batch;
+    bool known = false;
+    SCOPED(tx) struct tx tx = {0};
+    if (!batch_read(&given, &rules, &request, &cli->problems))
+        return fail(err, PAWL_NO_MEMORY, "no memory for a batch");
+    return problems_none(&cli->problems, err) && begin(cli, STORE_CREATE, &cli->arena, &tx, err)
+        && batch_create(&tx, &request, &batch, &known, err) && tx_commit(&tx, err)
+        && give_batch(cli, out, &batch, err);
+}
+
+static bool load_batch(struct cli *cli, struct id id, json_t **out, struct pawl_error *err)
+{
+    struct job_batch batch;
+    SCOPED(tx) struct tx tx = {0};
+    return begin(cli, STORE_READ, &cli->arena, &tx, err) && batch_load(&tx, id, &batch, err)
+        && give_batch(cli, out, &batch, err);
 }
 
 // ----- keys

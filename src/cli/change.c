@@ -1,5 +1,6 @@
-// pawl submit, cancel, retry, change: each is one operation on one job.
+// pawl submit, cancel, retry, change: each is one operation on one job; see change_many.h for many.
 #include "cli/backend.h"
+#include "cli/change_many.h"
 #include "cli/object.h"
 #include "cli/output.h"
 #include "cli/value.h"
@@ -27,14 +28,19 @@ bool command_submit(struct cli *cli, struct pawl_error *err)
 bool command_cancel(struct cli *cli, struct pawl_error *err)
 {
     SCOPED(json) json_t *job = NULL;
-    return act_on_job(cli, ACT_CANCEL, &job, err)
+    if (cli->word_count == 0)
+        return change_many(cli, ACT_CANCEL, err);
+    return one_meant(cli, err) && act_on_job(cli, ACT_CANCEL, &job, err)
         && print_job(cli, job, object_ended(job) ? "cancelled" : "asked to stop", err);
 }
 
 bool command_retry(struct cli *cli, struct pawl_error *err)
 {
     SCOPED(json) json_t *job = NULL;
-    return act_on_job(cli, ACT_RETRY, &job, err) && print_job(cli, job, "new job", err);
+    if (cli->word_count == 0)
+        return change_many(cli, ACT_RETRY, err);
+    return one_meant(cli, err) && act_on_job(cli, ACT_RETRY, &job, err)
+        && print_job(cli, job, "new job", err);
 }
 
 static struct job_change wanted_change(const struct cli *cli)

@@ -66,6 +66,10 @@ enum option {
     OPTION_ERROR,
     OPTION_REASON,
     OPTION_NEW_PAYLOAD,
+    OPTION_AFTER,
+    OPTION_BATCH_ID,
+    OPTION_CALLBACK,
+    OPTION_RATE,
     OPTION_OUTPUT,
     OPTION_CONTENT_TYPE,
     OPTION_ARTIFACTS,
@@ -160,6 +164,7 @@ CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_batch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_artifact(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
@@ -170,6 +175,7 @@ CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_alerts(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

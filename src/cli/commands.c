@@ -10,6 +10,17 @@
     { OPTION_KEY_FILE, "where the API key is; else $PAWL_API_KEY" },                          \
     { OPTION_CACERT, "who may sign a server's certificate (PEM); else $PAWL_CACERT" },        \
     { OPTION_STORE, "work on this store; else $PAWL_STORE, else sqlite:pawl.db" }
+#define MANY                                                                                  \
+    { OPTION_STATE, "only in this state: CREATED QUEUED RUNNING RETRYING SUCCEEDED\n"        \
+                    "FAILED TIMED_OUT" },                                                     \
+    { OPTION_QUEUE, "only of this queue" },                                                   \
+    { OPTION_TYPE, "only of this type" },                                                     \
+    { OPTION_SERIAL_KEY, "only of this serial key" },                                         \
+    { OPTION_CORRELATION_ID, "only of this correlation" },                                    \
+    { OPTION_PROJECT, "only of this project" },                                               \
+    { OPTION_BATCH_ID, "only of this batch" },                                                \
+    { OPTION_DRY_RUN, "change nothing, only say how many and which" },                        \
+    { OPTION_YES, "do not ask" }
 #define JSON { OPTION_JSON, "print JSON" }
 #define HELP { OPTION_HELP, "this page" }
 #define OFFERS(...)                          \
@@ -25,6 +36,7 @@ static const struct command commands[] = {
           "gives the job that has it; with other content it is refused.\n",
       .example = "pawl enqueue report.export '{\"month\": \"2026-08\"}' --key export-2026-08",
       .act = command_enqueue,
+      .repeats = "after",
       OFFERS({ OPTION_KEY, "the same key is the same job; with another type, project,\n"
                            "payload, serial key or time it is refused" },
              { OPTION_DEDUPE, "derive the key from type, org, project and payload" },
@@ -38,6 +50,9 @@ static const struct command commands[] = {
              { OPTION_MAX_WAIT, "give up when nobody took it for so long: 10m" },
              { OPTION_PROJECT, "the project it belongs to" },
              { OPTION_CORRELATION_ID, "what it has in common with other work" },
+             { OPTION_AFTER, "run it when this job has SUCCEEDED, and fail it when that job\n"
+                             "ends otherwise; may be given more than once" },
+             { OPTION_BATCH_ID, "the batch it joins: one that has not ended" },
              { OPTION_WAIT, "wait for its end: 0 when it SUCCEEDED, else 1" },
              WHERE, ORG, JSON, HELP) },
     { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
@@ -45,8 +60,8 @@ static const struct command commands[] = {
           "Each line is a job object; - reads standard input. A line needs job_type and payload,\n"
           "and may have\n"
           "  idempotency_key project_id actor_type actor_id request_id correlation_id\n"
-          "  scheduled_for traceparent queue priority serial_key policy max_wait submit\n"
-          "  authorized_by org_id\n"
+          "  scheduled_for traceparent queue priority serial_key policy max_wait after batch_id\n"
+          "  submit authorized_by org_id\n"
           "Running it again is harmless: keys deduplicate, and a line without idempotency_key\n"
           "gets one derived from its content. A line that breaks the contract is reported with\n"
           "its number and left out; the others are stored.\n",
@@ -61,6 +76,7 @@ static const struct command commands[] = {
              { OPTION_QUEUE, "only of this queue" },
              { OPTION_TYPE, "only of this type" },
              { OPTION_SERIAL_KEY, "only of this serial key" },
+             { OPTION_BATCH_ID, "only of this batch" },
              { OPTION_LIMIT, "how many, 1 to 10000; else 20" },
              WHERE, ORG, JSON, HELP) },
     { "show", "ID", 1, 1, "show one job with its executions, steps and audit trail",
@@ -82,19 +98,24 @@ static const struct command commands[] = {
       .example = "pawl submit 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_submit,
       OFFERS(WHERE, ORG, JSON, HELP) },
-    { "cancel", "ID", 1, 1, "end a waiting job, or ask a running one to stop",
-      .details = "",
-      .example = "pawl cancel 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+    { "cancel", "[ID]", 0, 1, "end a waiting job, or ask a running one to stop; or all of a filter",
+      .details =
+          "Without an ID all jobs of the filter that have not ended, a few hundred in each\n"
+          "transaction. On a terminal it says how many there are and asks; elsewhere it wants\n"
+          "--yes. Jobs that wait for a cancelled one fail: DEPENDENCY_FAILED.\n",
+      .example = "pawl cancel --type report.export --queue q:exports --dry-run",
       .act = command_cancel,
-      OFFERS(WHERE, ORG, JSON, HELP) },
-    { "retry", "ID", 1, 1, "make a new job from a finished one",
+      OFFERS(MANY, WHERE, ORG, JSON, HELP) },
+    { "retry", "[ID]", 0, 1, "make a new job from a finished one, or from all of a filter",
       .details =
           "The new job has the same content, a key of its own, and its parent's id. It goes back\n"
           "to its parent's original queue and priority, and closes its parent's dead letter if\n"
-          "that is open.\n",
-      .example = "pawl retry 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+          "that is open. It waits for no other job and is in no batch, whatever its parent was.\n"
+          "Without an ID all jobs of the filter that have ended and were not retried before. On a\n"
+          "terminal it says how many there are and asks; elsewhere it wants --yes.\n",
+      .example = "pawl retry --state FAILED --type report.export --dry-run",
       .act = command_retry,
-      OFFERS(WHERE, ORG, JSON, HELP) },
+      OFFERS(MANY, WHERE, ORG, JSON, HELP) },
     { "change", "ID", 1, 1, "change time, priority or queue of a waiting job",
       .details = "",
       .example = "pawl change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 --at +10m --priority 5",
@@ -138,7 +159,8 @@ static const struct command commands[] = {
           "\n"
           "Each closes the letter, which happens once: a closed one is refused (4). Without an\n"
           "ID, replay and discard take all of --type, --error and --queue, at most 500 at a\n"
-          "time; with --dry-run they only say which. The letter's own job never changes: the\n"
+          "time; with --rate they go on until there are no more, and no faster than that; with\n"
+          "--dry-run they only say which. The letter's own job never changes: the\n"
           "new one has its id as parent_job_id. See docs/operations.md.\n",
       .example = "pawl dead replay --type report.export --error 3f9a01c2b7de --dry-run",
       .act = command_dead,
@@ -147,10 +169,32 @@ static const struct command commands[] = {
              { OPTION_ERROR, "only letters with this error, as list and groups show it" },
              { OPTION_QUEUE, "only jobs that came from this queue" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20. replay and discard: at most\n"
-                             "500, else 500" },
+                             "500, else 500; with --rate at most 10000, else 10000" },
+             { OPTION_RATE, "replay and discard of many: so many a second, such as 100/s" },
              { OPTION_REASON, "discard: why nobody needs it; kept in the audit trail" },
              { OPTION_NEW_PAYLOAD, "fix: the whole new payload, or - to read standard input" },
              { OPTION_DRY_RUN, "replay and discard of many, fix: change nothing" },
+             WHERE, ORG, JSON, HELP) },
+    { "batch", "create FILE.jsonl | show ID", 2, 2,
+      "jobs that belong together, and a job that follows when all have ended",
+      .details =
+          "create  stores the jobs of the file, one object per line as for import, at most 1,000\n"
+          "        and 8 MiB: all of them or, when one is refused, none. With --callback a job of\n"
+          "        that type is made when the last of them has ended, however they did; its\n"
+          "        payload is --payload with the numbers of the batch as `batch`\n"
+          "show    how many have ended, and how\n"
+          "\n"
+          "Others can join until it has ended: pawl enqueue --batch-id ID. With --wait both wait\n"
+          "for its end: 0 when all SUCCEEDED, else 1. Its jobs: pawl jobs --batch-id ID.\n",
+      .example = "pawl batch create reports.jsonl --callback reports.mail --wait",
+      .act = command_batch,
+      .verbs = "create show",
+      OFFERS({ OPTION_CALLBACK, "create: the type of the job that follows" },
+             { OPTION_NEW_PAYLOAD, "create: the payload of that job; else {}" },
+             { OPTION_NAME, "create: what people call it" },
+             { OPTION_KEY, "create: the same key is the same batch" },
+             { OPTION_PROJECT, "create: the project it belongs to" },
+             { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
     { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
       .details =
@@ -314,6 +358,17 @@ static const struct command commands[] = {
       .act = command_org,
       .verbs = "list disable weight",
       OFFERS(STORE, JSON, HELP) },
+    { "alerts", "list|test", 1, 1, "show what was told to whom, or try whether telling works",
+      .details =
+          "list shows the newest alerts of the store with their deliveries. test sends a test\n"
+          "alert to every target of a configuration, says what came back, and exits 1 when one\n"
+          "was not delivered. Neither needs a server.\n",
+      .example = "pawl alerts test --config pawl.yaml",
+      .act = command_alerts,
+      .verbs = "list test",
+      OFFERS({ OPTION_CONFIG, "whose targets are tried" },
+             { OPTION_LIMIT, "how many are listed, 1 to 10000; else 20" },
+             STORE, JSON, HELP) },
     { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
       .details =
           "For one session of bash: source <(pawl completion bash). For good it is installed with\n"

@@ -9,7 +9,7 @@
 #include "cli/value.h"
 #include "cli/verb.h"
 
-enum { LIMIT_DEFAULT = 20, PAGE_LETTERS = 100, MESSAGE_BYTES = 80 };
+enum { LIMIT_DEFAULT = 20, PAGE_LETTERS = 100, MESSAGE_BYTES = 80, PACED_MAX = 10000 };
 
 static struct letter_filter wanted(const struct cli *cli)
 {
@@ -233,8 +233,40 @@ static void print_many(const struct letter_sweep *sweep, const json_t *told)
         puts(sweep->dry_run ? "... and there are more" : "... there are more: run it again");
 }
 
+// What another portion has closed, added to what was closed before.
+static bool add_portion(json_t *all, const json_t *portion, struct pawl_error *err)
+{
+    int64_t count = object_number(all, "count") + object_number(portion, "count");
+    json_t *ids = json_object_get(all, "job_ids"), *more = json_object_get(portion, "job_ids");
+    bool added = json_object_set_new(all, "count", json_integer(count)) == 0
+              && json_object_set(all, "more", json_object_get(portion, "more")) == 0
+              && (!more || json_array_extend(ids, more) == 0);
+    return added || fail(err, PAWL_NO_MEMORY, "no memory for what was closed");
+}
+
+// A portion each second, until there are no more or as many as were asked for.
+static bool close_paced(struct cli *cli, struct letter_sweep *sweep, json_t **told,
+                        struct pawl_error *err)
+{
+    int64_t rate = value_rate(cli, OPTION_RATE), left = sweep->filter.limit;
+    *told = json_pack("{s:b, s:i, s:[], s:b}", "dry_run", 0, "count", 0, "job_ids", "more", 0);
+    for (;;) {
+        SCOPED(json) json_t *portion = NULL;
+        sweep->filter.limit = left < rate ? left : rate;
+        if (!cli->backend->letters_close(cli, sweep, &portion, err)
+            || !add_portion(*told, portion, err))
+            return false;
+        left -= object_number(portion, "count");
+        if (left <= 0 || !object_flag(portion, "more") || object_number(portion, "count") == 0)
+            return true;
+        world_sleep(cli->world, SECONDS(1));
+    }
+}
+
 static bool close_many(struct cli *cli, bool discarding, struct pawl_error *err)
 {
+    bool paced = cli->given[OPTION_RATE] && !cli->given[OPTION_DRY_RUN];
+    int64_t most = paced ? PACED_MAX : LETTERS_CLOSED_MAX;
     SCOPED(json) json_t *told = NULL;
     struct letter_sweep sweep = {
         .filter = wanted(cli),
@@ -242,11 +274,11 @@ static bool close_many(struct cli *cli, bool discarding, struct pawl_error *err)
         .reason = cli->value[OPTION_REASON],
         .dry_run = cli->given[OPTION_DRY_RUN],
     };
-    sweep.filter.limit = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT)
-                                                  : LETTERS_CLOSED_MAX;
-    if (sweep.filter.limit > LETTERS_CLOSED_MAX)
-        return usage(cli, err, "--limit must be at most %d here", LETTERS_CLOSED_MAX);
-    if (!cli->backend->letters_close(cli, &sweep, &told, err))
+    sweep.filter.limit = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT) : most;
+    if (sweep.filter.limit > most)
+        return usage(cli, err, "--limit must be at most %lld here", (long long)most);
+    if (paced ? !close_paced(cli, &sweep, &told, err)
+              : !cli->backend->letters_close(cli, &sweep, &told, err))
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, json_incref(told), err);

@@ -31,6 +31,17 @@ static json_t *as_time(const struct cli *cli, enum option option)
     return json_stringn(from_now.s, from_now.n);
 }
 
+static json_t *as_list(const struct cli *cli, enum option option)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < cli->typed_count; i++) {
+        struct str value = cli->typed[i].value;
+        if (cli->typed[i].option == option)
+            json_array_append_new(list, json_stringn(value.s, value.n));
+    }
+    return list;
+}
+
 static json_t *as_no(const struct cli *cli, enum option option)
 {
     (void)cli, (void)option;
@@ -53,6 +64,8 @@ static const struct {
     { OPTION_MAX_WAIT,       "max_wait",        as_text },
     { OPTION_PROJECT,        "project_id",      as_text },
     { OPTION_CORRELATION_ID, "correlation_id",  as_text },
+    { OPTION_AFTER,          "after",           as_list },
+    { OPTION_BATCH_ID,       "batch_id",        as_text },
 };
 // clang-format on
 

@@ -19,14 +19,18 @@ struct listing {
     struct table table;
 };
 
-static struct job_filter wanted_jobs(const struct cli *cli)
+struct job_filter wanted_jobs(const struct cli *cli)
 {
     struct job_filter filter = {
         .queue = cli->value[OPTION_QUEUE],
         .job_type = cli->value[OPTION_TYPE],
         .serial_key = cli->value[OPTION_SERIAL_KEY],
+        .correlation_id = cli->value[OPTION_CORRELATION_ID],
+        .project_id = cli->value[OPTION_PROJECT],
     };
     filter.has_state = job_state_parse(cli->value[OPTION_STATE], &filter.state);
+    if (cli->given[OPTION_BATCH_ID] && !id_parse(cli->value[OPTION_BATCH_ID], &filter.batch))
+        filter.batch = (struct id){0};  // it was looked at when the words were read
     return filter;
 }
 

@@ -64,6 +64,26 @@ bool value_is_number(struct str text)
     return str_int(text, &ignored);
 }
 
+static bool rate_read(struct str text, int64_t *per_second)
+{
+    struct str number, unit;
+    return str_cut(text, '/', &number, &unit) && str_eq(unit, S("s"))
+        && str_int(number, per_second) && *per_second >= 1 && *per_second <= 500;
+}
+
+bool value_is_rate(struct str text)
+{
+    int64_t ignored;
+    return rate_read(text, &ignored);
+}
+
+int64_t value_rate(const struct cli *cli, enum option option)
+{
+    int64_t per_second = 0;
+    (void)rate_read(cli->value[option], &per_second);  // it was judged before
+    return per_second;
+}
+
 bool value_is_part(struct str text)
 {
     return str_eq(text, S("api")) || str_eq(text, S("worker"));
@@ -72,6 +92,12 @@ bool value_is_part(struct str text)
 bool value_is_mode(struct str text)
 {
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));
+}
+
+bool value_is_id(struct str text)
+{
+    struct id id;
+    return id_parse(text, &id);
 }
 
 bool value_is_role(struct str text)

@@ -12,12 +12,15 @@ bool value_is_priority(struct str text);
 bool value_is_limit(struct str text);
 bool value_is_state(struct str text);
 bool value_is_number(struct str text);
+bool value_is_rate(struct str text);      // of closing dead letters: `100/s`
 bool value_is_mode(struct str text);      // of pawl bench
 bool value_is_part(struct str text);      // of pawl serve
 bool value_is_role(struct str text);
+bool value_is_id(struct str text);        // of a job or a batch
 
 // The value of an option that was given and so is well-formed.
 int64_t value_number(const struct cli *cli, enum option option);
+int64_t value_rate(const struct cli *cli, enum option option);  // a second
 // A duration counts from `now`.
 pawl_time value_time(const struct cli *cli, enum option option, pawl_time now);
 

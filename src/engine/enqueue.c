@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/letter.h"
+#include "engine/links.h"
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "model/input.h"
@@ -156,23 +157,38 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
         && event_append_by_creator(tx, subject, EVENT_JOB_ENQUEUED, err);
 }
 
+// What is to be worked on is there, or the job is not stored.
 static bool inputs_there(struct tx *tx, const struct contract *contract, struct pawl_error *err)
 {
     struct problems problems = { .arena = tx->arena };
     return inputs_check(tx, contract, "", &problems, err) && problems_none(&problems, err);
 }
 
+// A job that waits for others, or is in a batch.
+static bool create_linked(struct tx *tx, const struct contract *contract,
+                          const struct key_slot *slot, struct job *job, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    struct link_plan plan;
+    return links_plan(tx, contract, "", &problems, &plan, err) && problems_none(&problems, err)
+        && insert(tx, contract, job, err) && slot_take(tx, slot, job, err)
+        && links_put(tx, &plan, job, err) && place_new(tx, job, err)
+        && links_placed(tx, job, err);
+}
+
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
+    bool linked = contract->after_count > 0 || contract->batch.high != 0;
     bool has_inputs = policy_has_inputs(&contract->policy);
     if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
-        || (has_inputs && !inputs_there(tx, contract, err)) || !insert(tx, contract, job, err)
-        || (has_inputs && !inputs_put(tx, job, err)) || !slot_take(tx, slot, job, err)
-        || !place_new(tx, job, err))
+        || (has_inputs && !inputs_there(tx, contract, err)))
         return false;
-    assert(!job_problem(job));
-    return true;
+    bool created = linked ? create_linked(tx, contract, slot, job, err)
+                          : insert(tx, contract, job, err) && slot_take(tx, slot, job, err)
+                                && place_new(tx, job, err);
+    assert(!created || !job_problem(job));
+    return created && (!has_inputs || inputs_put(tx, job, err));
 }
 
 // A job without a key gets one that nobody else can have.
@@ -220,7 +236,8 @@ bool job_submit(struct tx *tx, struct id id, struct job *job, struct pawl_error 
     struct job queued = *job;
     bool moved = job_move(&queued, JOB_QUEUED, FAILURE_NONE, err);
     return moved && place_leave(tx, job, err) && enter_queue(tx, job, err)
-        && event_append(tx, job_subject(job), EVENT_JOB_ENQUEUED, S(""), err);
+        && event_append(tx, job_subject(job), EVENT_JOB_ENQUEUED, S(""), err)
+        && links_placed(tx, job, err);
 }
 
 // Only a key that was made here ends in our number: a caller's own `order#41` is a stem as it is,

@@ -56,6 +56,8 @@ static const struct {
     [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
     [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
     [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
+    [EVENT_BATCH_CREATED] = { "batch.created", UNCHANGED },
+    [EVENT_BATCH_ENDED] = { "batch.ended", UNCHANGED },
     [EVENT_ARTIFACT_STORED] = { "artifact.stored", UNCHANGED },
     [EVENT_ARTIFACT_REMOVED] = { "artifact.removed", UNCHANGED },
 };
@@ -96,6 +98,7 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                           .started_at = subject->started_at,
                           .end_reason = subject->end_reason,
                           .error_class = subject->error_class,
+                          .alert = subject->alert,
                       });
 }
 

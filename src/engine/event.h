@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/id.h"
+#include "model/alert.h"
 #include "model/contract.h"
 #include "model/failure.h"
 #include "model/state.h"
@@ -52,6 +53,8 @@ enum event {
     EVENT_SLOT_RECOVERED,
     EVENT_LEADER_CHANGED,
     EVENT_ORG_WEIGHED,
+    EVENT_BATCH_CREATED,
+    EVENT_BATCH_ENDED,
     EVENT_ARTIFACT_STORED,
     EVENT_ARTIFACT_REMOVED,
     EVENTS
@@ -76,6 +79,7 @@ struct subject {
     enum end_reason end_reason;
     enum error_class error_class;
     enum job_state ended_as;  // of a job that failed
+    enum alert_kind alert;    // see engine/alert.h
 };
 
 // Appends an event in the name of the transaction's caller; without one, as a worker of Pawl's own

@@ -32,6 +32,9 @@ void explain_ahead(struct explaining *x, int64_t seen, int64_t looked_at);
 CHECKED bool explain_closed(struct explaining *x, enum cause *cause, bool *closed,
                             struct pawl_error *err);
 
+// Of a job that is blocked by others: which, and how far they are.
+CHECKED bool explain_links(struct explaining *x, struct pawl_error *err);
+
 // By where the job is: waiting, with a worker, ended.
 CHECKED bool explain_waiting(struct explaining *x, struct pawl_error *err);
 CHECKED bool explain_working(struct explaining *x, struct pawl_error *err);

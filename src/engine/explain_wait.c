@@ -2,6 +2,7 @@
 #include "base/time_text.h"
 #include "engine/explain_part.h"
 #include "engine/job.h"
+#include "engine/links.h"
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "model/weight.h"
@@ -97,6 +98,8 @@ static bool behind_in_key(struct explaining *x, struct pawl_error *err)
 static bool explain_blocked(struct explaining *x, struct pawl_error *err)
 {
     struct key_use use;
+    if (x->job->waits_for > 0)
+        return explain_links(x, err);
     if (!place_key_use(x->tx, x->job->keys.org, x->job->contract.serial_key, &use, err))
         return false;
     if (!use.running && !use.first.job)
@@ -213,6 +216,22 @@ static bool also_closed(struct explaining *x, struct pawl_error *err)
     return true;
 }
 
+// What it waits for when its time has come, or when it is submitted.
+static bool also_links(struct explaining *x, struct pawl_error *err)
+{
+    struct str doom;
+    if (x->job->waits_for == 0 || x->job->phase == PHASE_BLOCKED)
+        return true;
+    if (!links_doom(x->tx, x->job->id.high, &doom, err))
+        return false;
+    x->facts.at[FACT_ERROR] = doom;
+    x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld other job%s",
+                                         (long long)x->job->waits_for,
+                                         x->job->waits_for == 1 ? "" : "s");
+    explain_also(x, doom.n ? CAUSE_DOOMED : CAUSE_WAITS_THEN);
+    return true;
+}
+
 static bool also_max_wait(struct explaining *x, struct pawl_error *err)
 {
     pawl_time until = 0;
@@ -309,6 +328,7 @@ bool explain_waiting(struct explaining *x, struct pawl_error *err)
         [PHASE_READY] = explain_ready,     [PHASE_BLOCKED] = explain_blocked,
         [PHASE_BACKOFF] = explain_backoff,
     };
-    return places[x->job->phase](x, err) && also_closed(x, err) && also_max_wait(x, err)
-        && also_turns(x, err) && also_shares(x, err) && also_full(x, err);
+    return places[x->job->phase](x, err) && also_links(x, err) && also_closed(x, err)
+        && also_max_wait(x, err) && also_turns(x, err) && also_shares(x, err)
+        && also_full(x, err);
 }

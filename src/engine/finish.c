@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/alert.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "model/redact.h"
@@ -57,6 +58,24 @@ static struct str detail(struct tx *tx, const struct execution *e, const struct 
     return json_text(tx->arena, told);
 }
 
+// Somebody is told once, when it has failed as often as a job of its policy may be tried.
+static bool alert(struct tx *tx, const struct execution *e, struct subject *subject,
+                  struct pawl_error *err)
+{
+    struct policy policy;
+    return policy_load(tx, e->policy, &policy, err)
+        && (e->finish_failures != policy.max_attempts
+            || alert_raise(tx, subject, ALERT_FINISH_FAILING, err));
+}
+
+static bool record_failure(struct tx *tx, const struct execution *e,
+                           const struct work_error *error, struct pawl_error *err)
+{
+    struct subject subject = execution_subject(e);
+    return alert(tx, e, &subject, err)
+        && event_append(tx, subject, EVENT_JOB_FINISH_FAILED, detail(tx, e, error), err);
+}
+
 bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
                    const struct work_error *error, struct pawl_error *err)
 {
@@ -70,9 +89,7 @@ bool finish_failed(struct tx *tx, const struct lease *lease, struct held *held,
         return false;
     if (at < tx->now + asked)
         at = tx->now + asked;
-    return give_back(tx, lease, held, at, err)
-        && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
-                        detail(tx, e, error), err);
+    return give_back(tx, lease, held, at, err) && record_failure(tx, e, error, err);
 }
 
 bool finish_release(struct tx *tx, const struct lease *lease, struct held *held,
@@ -93,8 +110,7 @@ bool finish_free(struct tx *tx, struct execution *e, struct pawl_error *err)
     tell_claimable(tx, e);
     return sql_run(tx, Q_EXECUTION_FINISH_FREE, err, INT(e->id.high), INT(tx->now), INT(at),
                    INT(e->finish_failures))
-        && event_append(tx, execution_subject(e), EVENT_JOB_FINISH_FAILED,
-                        detail(tx, e, &(struct work_error){ .class = ERROR_CRASH }), err);
+        && record_failure(tx, e, &(struct work_error){ .class = ERROR_CRASH }, err);
 }
 
 static bool live_keys(struct tx *tx, int64_t job, struct keys *keys, struct pawl_error *err)

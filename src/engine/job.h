@@ -94,6 +94,7 @@ struct job_filter {
     bool has_state;
     enum job_state state;
     struct str queue, job_type, serial_key, correlation_id, project_id;  // empty: any
+    struct id batch;  // {0}: any
     int64_t limit;
     int64_t before;  // row key to go on from; 0: the newest
 };

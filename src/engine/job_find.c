@@ -11,13 +11,13 @@ enum { ROWS_MAX = 2000,
        PAGE_MAX = 1000,
        PAGE_BYTES_MAX = 4 << 20 };  // of payloads and results; one job more may pass it
 
-static bool keys_of(struct tx *tx, enum query query, int64_t org, int64_t before,
+// `within` is the org or the batch that some of them ask for first; 0: none.
+static bool keys_of(struct tx *tx, enum query query, int64_t within, int64_t before,
                     struct keys *keys, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    bool asked = query == Q_JOB_PAGE_FAILED
-        ? sql_ask(tx, &rows, query, err, INT(org), INT(before), INT(ROWS_MAX))
-        : sql_ask(tx, &rows, query, err, INT(before), INT(ROWS_MAX));
+    bool asked = within ? sql_ask(tx, &rows, query, err, INT(within), INT(before), INT(ROWS_MAX))
+                        : sql_ask(tx, &rows, query, err, INT(before), INT(ROWS_MAX));
     return asked && rows_keys(&rows, keys, err);
 }
 
@@ -25,6 +25,8 @@ static bool keys_of(struct tx *tx, enum query query, int64_t org, int64_t before
 // looked for among all.
 static enum query page_query(const struct job_filter *filter, int64_t org)
 {
+    if (filter->batch.high)
+        return Q_JOB_PAGE_BATCH;
     if (!filter->has_state)
         return Q_JOB_PAGE;
     if (filter->state == JOB_RUNNING)
@@ -47,7 +49,8 @@ static bool fits(const struct job_filter *f, const struct job *job)
         && text_fits(f->queue, job->queue) && text_fits(f->job_type, job->contract.job_type)
         && text_fits(f->serial_key, job->contract.serial_key)
         && text_fits(f->correlation_id, job->contract.correlation_id)
-        && text_fits(f->project_id, job->contract.project_id);
+        && text_fits(f->project_id, job->contract.project_id)
+        && (f->batch.high == 0 || id_eq(f->batch, job->batch));
 }
 
 // Loads a candidate into `scratch`, so that what does not fit costs nothing, however large it is.
@@ -87,8 +90,13 @@ bool job_find(struct tx *tx, const struct job_filter *filter, struct job_list *l
     if (filter->limit > 0 && filter->limit < PAGE_MAX)
         limit = (size_t)filter->limit;
     *list = (struct job_list){0};
-    if (!caller_org(tx, &org, err)
-        || !keys_of(tx, page_query(filter, org), org, before, &keys, err))
+    if (!caller_org(tx, &org, err))
+        return false;
+    enum query query = page_query(filter, org);
+    int64_t within = query == Q_JOB_PAGE_FAILED ? org
+                   : query == Q_JOB_PAGE_BATCH  ? filter->batch.high
+                                                : 0;
+    if (!keys_of(tx, query, within, before, &keys, err))
         return false;
     SCOPED(arena) struct arena scratch = {0};
     for (; i < keys.count && found.count < limit && bytes < PAGE_BYTES_MAX; i++) {

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "engine/job.h"
+#include "engine/links.h"
 #include "engine/place.h"
 #include "model/execution.h"
 #include "store/names.h"
@@ -220,7 +221,7 @@ static bool read_job(struct tx *tx, struct rows *rows, struct job *job, const ch
     read_place(rows, &record);
     read_newest(rows, &record);
     read_outcome(rows, &record, job);
-    if (!read_last_error(tx, &record, job->id.high, err))
+    if (!read_last_error(tx, &record, job->id.high, err) || !links_read(tx, job, err))
         return false;
     *problem = derive(&record, job);
     return true;
@@ -298,7 +299,7 @@ bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting *place,
         && place->rank == -job->priority;
     loaded->problem = row_int(rows) != 0 ? "it is in more than one place at once"
                                          : derive(&record, job);
-    return true;
+    return links_read(tx, job, err);
 }
 
 static bool load_new(struct tx *tx, const struct waiting *place, struct loaded *loaded,

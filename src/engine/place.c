@@ -6,6 +6,9 @@
 #include "store/counts.h"
 #include "store/observe.h"
 
+// In the place of a serial key, which is never empty.
+#define WAITS_FOR_JOBS S("")
+
 struct waiting waiting_of(const struct job *job)
 {
     return (struct waiting){
@@ -17,6 +20,7 @@ struct waiting waiting_of(const struct job *job)
         .attempt = job->attempt,
         .serial_key = job->contract.serial_key,
         .project = job->contract.project_id,
+        .waits = job->waits_for > 0,
     };
 }
 
@@ -51,9 +55,10 @@ static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, p
                  struct pawl_error *err)
 {
     tx_count(tx, w->org, w->queue, place_of(phase), 1);
+    struct str blocked_by = w->waits ? WAITS_FOR_JOBS : w->serial_key;
     return sql_run(tx, Q_PARKED_INSERT, err, INT(w->job), INT(w->org),
                    TEXT(str_of(job_phase_name(phase))), INT_OR_NONE(due_at),
-                   phase == PHASE_BLOCKED ? TEXT(w->serial_key) : NONE);
+                   phase == PHASE_BLOCKED ? TEXT(blocked_by) : NONE);
 }
 
 static bool unpark(struct tx *tx, const struct waiting *w, enum job_phase phase,
@@ -121,6 +126,10 @@ bool place_queue(struct tx *tx, const struct waiting *w, pawl_time due_at, enum 
     if (due_at > tx->now) {
         *phase = PHASE_DELAYED;
         return park(tx, w, PHASE_DELAYED, due_at, err);
+    }
+    if (w->waits) {
+        *phase = PHASE_BLOCKED;
+        return park(tx, w, PHASE_BLOCKED, 0, err);
     }
     if (w->serial_key.n)
         return enter_key(tx, w, phase, err);

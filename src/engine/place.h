@@ -15,6 +15,7 @@ struct waiting {
     int64_t attempt;   // executions so far
     struct str serial_key;
     struct str project;
+    bool waits;        // for other jobs: see engine/links.h
     size_t nth;        // in a lane that was read without a gap, from 1; 0: it may have had some
     const struct loaded *loaded;  // its job, if it was read with it
 };
@@ -27,8 +28,8 @@ struct loaded {
 
 struct waiting waiting_of(const struct job *job);
 
-// Enters the queue: ready, or delayed when `due_at` lies ahead, or blocked behind its serial key.
-// Answers where it went.
+// Enters the queue: ready, or delayed when `due_at` lies ahead, or blocked by the jobs it waits for
+// or behind its serial key. Answers where it went.
 CHECKED bool place_queue(struct tx *tx, const struct waiting *waiting, pawl_time due_at,
                          enum job_phase *phase, struct pawl_error *err);
 

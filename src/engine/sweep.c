@@ -2,8 +2,10 @@
 // operation.
 #include "engine/sweep.h"
 
+#include "engine/batch.h"
 #include "engine/event.h"
 #include "engine/job.h"
+#include "engine/links.h"
 #include "engine/sweep_keys.h"
 
 static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
@@ -55,6 +57,12 @@ static bool give_up(struct tx *tx, int64_t key, struct swept *swept, struct pawl
     return job_end_waiting(tx, &job, FAILURE_RESOURCE_EXHAUSTED, ENDED_MAX_WAIT, err);
 }
 
+static bool call_back(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err)
+{
+    (void)swept;
+    return batch_call_back(tx, key, err);
+}
+
 static const struct {
     enum query find;
     bool (*act)(struct tx *tx, int64_t key, struct swept *swept, struct pawl_error *err);
@@ -63,6 +71,7 @@ static const struct {
     { Q_EXECUTION_EXPIRED, expire, Q_EXECUTION_NEXT_EXPIRY },
     { Q_WAIT_LIMIT_DUE, give_up, Q_WAIT_LIMIT_NEXT },
     { Q_PARKED_DUE, become_due, Q_PARKED_NEXT_DUE },
+    { Q_BATCH_DUE, call_back, Q_BATCH_NEXT },
 };
 
 static bool next_time(struct rows *rows, pawl_time *next, struct pawl_error *err)
@@ -115,8 +124,10 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
                 return false;
         swept->more = swept->more || keys.count == limit;
     }
-    if (!sweep_keys(tx, limit, swept, err))
+    bool untold = false;
+    if (!sweep_keys(tx, limit, swept, err) || !links_tell(tx, limit, &untold, err))
         return false;
+    swept->more = swept->more || untold;
     for (size_t i = 0; i < countof(chores); i++)
         if (!next_chore(tx, chores[i].next, &swept->next, err))
             return false;

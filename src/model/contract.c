@@ -10,6 +10,7 @@
 
 #include "base/json_plain.h"
 #include "base/time_text.h"
+#include "model/after.h"
 #include "model/json_field.h"
 #include "model/key_recipe.h"
 #include "model/secret.h"
@@ -334,11 +335,17 @@ static bool read_submit(struct reader *r, const struct field *field, const json_
     return true;
 }
 
-static bool read_later(struct reader *r, const struct field *field, const json_t *value)
+static bool read_after(struct reader *r, const struct field *field, const json_t *value)
 {
-    bool empty = json_is_string(value) ? json_string_length(value) == 0
-                                       : json_is_array(value) && json_array_size(value) == 0;
-    return empty || wrong(r, field->name, "is not supported yet by this version");
+    struct str path = str_format(r->problems->arena, "%s%s", r->prefix, field->name);
+    return after_read(value, path.s, r->into, r->problems);
+}
+
+static bool read_batch(struct reader *r, const struct field *field, const json_t *value)
+{
+    struct id *batch = &r->into->batch;
+    return (json_is_string(value) && id_parse(text_of(value), batch) && batch->high)
+        || wrong(r, field->name, "must be %s", field->want);
 }
 
 static bool read_payload(struct reader *r, const struct field *field, const json_t *value)
@@ -407,8 +414,6 @@ static bool check_payload(struct reader *r, const struct field *field)
             .want = "text of 1 to 256 bytes without control characters"
 #define UUID .bytes_max = KEY_BYTES_MAX, .fits = text_is_uuid, .want = "a UUID", .format = "uuid"
 
-#define LATER "left out: it is not supported yet"
-
 // clang-format off
 static const struct field fields[] = {
     { "job_type", .required = true, .sent = true, TEXT(job_type), NAME, .fits = text_is_type,
@@ -440,8 +445,8 @@ static const struct field fields[] = {
       .want = "a duration such as 30s (units: ms s m h d), from 1ms to 365d" },
     { "submit", .read = read_submit, .type = "boolean", .want = "true or false" },
     { "authorized_by", TEXT(authorized_by), KEY },
-    { "after", .read = read_later, .want = LATER },
-    { "batch_id", .read = read_later, .want = LATER },
+    { "after", .read = read_after, .type = "array", .format = "uuid", .want = AFTER_WANT },
+    { "batch_id", .read = read_batch, .format = "uuid", .want = "the id of a batch" },
 };
 // clang-format on
 

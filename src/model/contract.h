@@ -44,6 +44,7 @@ enum contract_limits {
     KEY_SUFFIX_BYTES_MAX = 24,  // what a retry adds to a key: `#12`
     PRIORITY_MIN = -100,
     PRIORITY_MAX = 100,
+    AFTER_MAX = 64,           // jobs that one job may wait for
 };
 
 #define CLOCK_DRIFT_US SECONDS(60)
@@ -70,6 +71,9 @@ struct contract {
     struct policy policy;
     struct id parent;            // the job this one was made from; {0}: none
     struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`
+    const struct id *after;      // the jobs that must succeed before it may run ...
+    size_t after_count;          // ... at most AFTER_MAX
+    struct id batch;             // that it joins; {0}: none
     bool hold;                   // `submit: false`: stays CREATED
     pawl_time not_before;        // later than scheduled_for, for a slot that is made up for; 0: not
     bool time_in_key;            // any time in its bucket is the same request (OPS-2)

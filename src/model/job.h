@@ -47,6 +47,9 @@ struct job {
     struct str progress_message;
     struct str result;            // JSON; empty: none
     struct str dead_letter;       // open, replayed, fixed, discarded; empty: not a dead letter
+    int64_t waits_for;            // jobs that must succeed first and have not
+    struct str after;             // those, and the ones that have: JSON; empty: none
+    struct id batch;              // that it is in; {0}: none
     struct {
         int64_t org, type, queue, policy;
     } keys;                       // the store's own keys

@@ -36,8 +36,8 @@ void job_put(struct buf *out, const struct job *job)
     json_put_text(out, "serial_key", c->serial_key);
     json_put_text(out, "policy", c->policy.name);
     json_put_text(out, "max_wait", wait);
-    json_put_raw(out, "after", S("null"));
-    json_put_raw(out, "batch_id", S("null"));
+    json_put_raw(out, "after", job->after);
+    json_put_id(out, "batch_id", job->batch);
     json_put_id(out, "parent_job_id", c->parent);
     json_put_text(out, "origin", c->origin);
     json_put_text(out, "state", str_of(job_state_name(job->state)));

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "model/trace.h"
 #include "run/journal.h"
 #include "run/pipeline.h"
 #include "run/registry.h"
@@ -24,6 +25,7 @@ struct pawl {
     struct journal journal;
     struct registry registry;
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
+    int64_t traces_per_million;   // see model/trace.h, or TRACE_OFF; set before anything runs
     _Atomic bool schedules;       // its runner takes part in scheduling
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
@@ -41,6 +43,10 @@ struct pawl {
 // Whether this process may use the handle. PAWL_USAGE when it is NULL, or was opened before a fork:
 // a call would wait for threads that only the parent has.
 CHECKED bool handle_usable(const struct pawl *pawl, struct pawl_error *err);
+
+// Begins a transaction on the connection for looking. With `reading` held, until it has ended.
+CHECKED bool handle_read(struct pawl *pawl, struct arena *arena, struct tx *tx,
+                         struct pawl_error *err);
 
 // Tells `tell` what each commit of this handle did, from the next transaction on and until the
 // handle is closed: `self` must outlive it. See store/observe.h for what it may do. At most

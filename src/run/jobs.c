@@ -148,7 +148,6 @@ bool pawl_enqueue(struct pawl *pawl, const struct pawl_job *job, struct pawl_tic
 
 // ----- looking
 
-// With `reading` held.
 static bool reader_open(struct pawl *pawl, struct pawl_error *err)
 {
     struct db_options options = { .url = str_of(pawl->options.store),
@@ -157,14 +156,19 @@ static bool reader_open(struct pawl *pawl, struct pawl_error *err)
     return pawl->reader || db_open(&pawl->reader, &options, err);
 }
 
+bool handle_read(struct pawl *pawl, struct arena *arena, struct tx *tx, struct pawl_error *err)
+{
+    if (!reader_open(pawl, err) || !tx_begin(pawl->reader, TX_READ, arena, tx, err))
+        return false;
+    tx->caller = &pawl->caller;
+    return true;
+}
+
 static bool look(struct pawl *pawl, struct id id, struct arena *arena, struct job *job,
                  struct pawl_error *err)
 {
     SCOPED(tx) struct tx tx = {0};
-    if (!reader_open(pawl, err) || !tx_begin(pawl->reader, TX_READ, arena, &tx, err))
-        return false;
-    tx.caller = &pawl->caller;
-    return job_load(&tx, id, job, err);
+    return handle_read(pawl, arena, &tx, err) && job_load(&tx, id, job, err);
 }
 
 static bool read_job(struct pawl *pawl, const char *job_id, struct arena *arena, struct job *job,

@@ -133,6 +133,7 @@ bool pawl_open(struct pawl **handle, const struct pawl_options *options, struct 
         return fail(err, PAWL_NO_MEMORY, "no memory to open a store");
     atomic_store(&pawl->users, 1);
     pawl->process = getpid();
+    pawl->traces_per_million = TRACE_OFF;
     fill_options(pawl, options ? options : &none);
     set_up(pawl);
     if (!check_options(pawl, err) || !open_store(pawl, err)) {

@@ -1,6 +1,7 @@
 // Fills what was not given from the handle: org, actor, policy, queue, ids of the request.
 #include "run/request.h"
 
+#include "model/after.h"
 #include "run/handle.h"
 
 static struct str given(struct arena *arena, const char *text)
@@ -36,6 +37,7 @@ static bool none_empty(const struct pawl_job *job, const char *prefix, struct pr
         { "correlation_id", job->correlation_id },
         { "traceparent", job->traceparent },
         { "authorized_by", job->authorized_by },
+        { "batch_id", job->batch_id },
     };
     bool fine = true;
     for (size_t i = 0; i < countof(texts); i++) {
@@ -46,6 +48,32 @@ static bool none_empty(const struct pawl_job *job, const char *prefix, struct pr
         fine = false;
     }
     return fine;
+}
+
+static bool refuse_link(struct problems *problems, const char *prefix, const char *field,
+                        const char *message)
+{
+    problem_add(problems, str_format(problems->arena, "%s%s", prefix, field).s, "%s", message);
+    return false;
+}
+
+// The jobs it waits for, and the batch it joins.
+static bool read_links(const struct pawl_job *job, const char *prefix, struct contract *contract,
+                       struct problems *problems)
+{
+    bool fine = true;
+    if (job->batch_id && job->batch_id[0]
+        && (!id_parse(str_of(job->batch_id), &contract->batch) || contract->batch.high == 0))
+        fine = refuse_link(problems, prefix, "batch_id", "must be the id of a batch");
+    if (job->after_count == 0)
+        return fine;
+    SCOPED(json) json_t *list = json_array();
+    for (size_t i = 0; job->after && i < job->after_count && i <= AFTER_MAX; i++)
+        json_array_append_new(list, json_string(job->after[i] ? job->after[i] : ""));
+    if (!job->after)
+        return refuse_link(problems, prefix, "after", "is NULL");
+    struct str path = str_format(problems->arena, "%safter", prefix);
+    return after_read(list, path.s, contract, problems) && fine;
 }
 
 static bool find_policy(struct pawl *pawl, const struct pawl_job *job, const char *prefix,
@@ -94,7 +122,10 @@ bool request_contract(struct pawl *pawl, const struct pawl_job *job, const char 
         contract->queue = given_or(a, job->queue, contract->policy.queue);
     }
     bool filled = none_empty(job, prefix, problems);
-    return contract_check(contract, world_wall(pawl->world), prefix, problems) && found && filled;
+    bool linked = (job->after_count == 0 && !job->batch_id)
+               || read_links(job, prefix, contract, problems);
+    return contract_check(contract, world_wall(pawl->world), prefix, problems) && found && filled
+        && linked;
 }
 
 bool request_id(const char *text, struct id *id, struct pawl_error *err)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "engine/trace.h"
 #include "model/input.h"
 #include "model/text_rule.h"
 #include "run/handle.h"
@@ -55,7 +56,9 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
     };
     run->exec_id = keep(run, id_text(&run->arena, claimed->execution.id));
     run->payload = keep(run, c->payload);
-    run->traceparent = keep(run, c->traceparent);
+    run->traceparent = keep(run, traced_context_of(&run->arena, c->traceparent, job->id,
+                                                   claimed->execution.id,
+                                                   run->pawl->traces_per_million));
     fill_contract(run, c);
     run->lease = lease_of(&claimed->execution, worker);
     fill_execution(run, &claimed->execution);

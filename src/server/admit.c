@@ -11,6 +11,7 @@
 #include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
+#include "server/tracer.h"
 
 enum { REQUEST_ID_BYTES_MAX = 128, HEADERS_MAX = 100 };
 
@@ -65,6 +66,9 @@ static void take_ids(struct exchange *x, const struct headers *h)
     x->sent_sha256 = h->content_sha256;
     if (text_is_traceparent(h->traceparent))
         x->traceparent = h->traceparent;
+    if (x->server->tracer && x->route)
+        x->trace = tracer_begin(x->server->tracer, x->traceparent, x->route->begins_trace,
+                                &x->trace_parent);
 }
 
 static bool found(struct exchange *x, struct str allowed)

@@ -26,12 +26,17 @@ static void add(struct list *list, const char *name, size_t name_bytes, const ch
     *place = entry;
 }
 
+static void add_all(struct list *list, const struct variable *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (variables[i].value[0])
+            add(list, variables[i].name, strlen(variables[i].name), variables[i].value);
+}
+
 static void add_run(struct list *list, const struct pawl_run *run)
 {
     struct str attempt = str_format(list->arena, "%d", pawl_attempt(run));
-    const struct {
-        const char *name, *value;
-    } variables[] = {
+    const struct variable variables[] = {
         { "PAWL_JOB_ID", pawl_job_id(run) },
         { "PAWL_EXEC_ID", pawl_exec_id(run) },
         { "PAWL_ATTEMPT", attempt.s },
@@ -40,9 +45,7 @@ static void add_run(struct list *list, const struct pawl_run *run)
         { "PAWL_EFFECT_KEY", pawl_effect_key(run) },
         { "TRACEPARENT", pawl_traceparent(run) },
     };
-    for (size_t i = 0; i < countof(variables); i++)
-        if (variables[i].value[0])
-            add(list, variables[i].name, strlen(variables[i].name), variables[i].value);
+    add_all(list, variables, countof(variables));
 }
 
 static void add_type(struct list *list, const struct command_type *type)
@@ -80,6 +83,21 @@ static void add_files(struct list *list, const struct command_files *files)
     add(list, "PAWL_INPUTS", strlen("PAWL_INPUTS"), files->in);
 }
 
+// With the NULL at its end.
+static char **finished(struct list *list)
+{
+    (void)!list_add(list);  // without memory the arena remembers
+    return list->arena->failed ? NULL : list->items;
+}
+
+char **environment_of(struct arena *arena, const struct variable *variables, size_t count)
+{
+    struct list list = list_of(arena, sizeof(char *));
+    add_all(&list, variables, count);
+    add_base(&list);
+    return finished(&list);
+}
+
 char **command_environment(struct arena *arena, const struct pawl_run *run,
                            const struct command_type *type, const struct command_files *files)
 {
@@ -88,6 +106,5 @@ char **command_environment(struct arena *arena, const struct pawl_run *run,
     add_files(&list, files);
     add_type(&list, type);
     add_base(&list);
-    (void)!list_add(&list);  // the NULL at its end
-    return arena->failed ? NULL : list.items;
+    return finished(&list);
 }

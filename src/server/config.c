@@ -184,6 +184,9 @@ static const struct config_row limit_rows[] = {
       0, 16 << 20 },
     { "critical_depth", &kind_number, LIMIT(critical_depth), "1000",
       "jobs that may wait in `q:critical`; 0 is no limit", 0, 1000000000 },
+    { "bulk_letters", &kind_number, LIMIT(bulk_letters), "500",
+      "dead letters of one org that are replayed or discarded in bulk a second; more is answered "
+      "with 429; 0 is no limit", 0, 1000000 },
 };
 static const struct config_table limit_table = TABLE("limits", limit_rows);
 
@@ -223,15 +226,18 @@ static const struct config_row rows[] = {
     { "schedules", &kind_schedules, .offset = offsetof(struct config, schedules),
       .meaning = "jobs that come by the clock", .table = &schedule_table },
     { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
-    { "tracing", &kind_later, .meaning = "where traces go" },
-    { "alerts", &kind_later, .meaning = "who is told what" },
+    { "tracing", &kind_section, MEMBER(config, tracing), NULL, "where traces go",
+      .table = &tracing_table },
+    { "alerts", &kind_alerts, .offset = offsetof(struct config, alerts),
+      .meaning = "who is told when a job ends badly: a list of targets", .table = &alert_table },
 };
 // clang-format on
 static const struct config_table file_table = TABLE("pawl.yaml", rows);
 
 static const struct config_table *const tables[] = {
     &file_table, &auth_table, &tls_table, &limit_table, &log_table,
-    &policy_table, &queue_table, &type_table, &schedule_table,
+    &policy_table, &queue_table, &type_table, &schedule_table, &alert_table,
+    &tracing_table,
 };
 
 const struct config_table *config_table(size_t index)

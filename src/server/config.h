@@ -25,6 +25,7 @@ struct config_limits {
     int64_t grace_us;                 // for what runs, after SIGTERM
     int64_t log_bytes;                // kept of one execution's log
     int64_t critical_depth;           // of q:critical
+    int64_t bulk_letters;             // closed in bulk a second, of one org; 0: no limit
 };
 
 struct config_auth {
@@ -78,6 +79,31 @@ struct config_schedule {
     bool paused;                      // when it is made; later an operator decides
 };
 
+// Somebody who is told of alerts: over HTTP or by a command.
+struct config_alert {
+    struct str name;                  // stable: what it was not told yet waits under this name
+    struct str webhook;               // URL, may be a secret: never shown; empty: a command
+    const char *const *command;       // as of a job type; NULL: a webhook
+    const char *directory;            // where it runs
+    struct str secret;                // signs what is sent; empty: nothing is signed
+    const char *const *headers;       // `Name: value`, NULL last; may be secrets: never shown
+    int64_t kinds;                    // bits, see model/alert.h
+    int64_t timeout_us;               // of one try
+    int64_t attempts;                 // tries, then it is given up
+    int64_t rate, burst;              // messages a minute, and at once
+};
+
+enum { ALERT_TARGETS_MAX = 8 };
+
+// Where traces go.
+struct config_tracing {
+    struct str endpoint;              // empty: nowhere
+    int64_t per_million;              // of traces that begin here
+    struct str service_name;
+    const char *const *headers;       // as of an alert's target
+    int64_t timeout_us;
+};
+
 enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
@@ -99,6 +125,9 @@ struct config {
     size_t type_count;
     const struct config_schedule *schedules;
     size_t schedule_count;
+    const struct config_alert *alerts;
+    size_t alert_count;
+    struct config_tracing tracing;
 };
 
 // Everything at its default.

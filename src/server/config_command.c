@@ -176,7 +176,7 @@ static bool read_whole(int fd, char *bytes, size_t room, size_t *n)
 }
 
 // The contents of a file without the end of its last line.
-static bool take_file(const struct reading *r, const struct yaml_node *node, struct str *value)
+bool file_contents(const struct reading *r, const struct yaml_node *node, struct str *value)
 {
     const char *path = path_from(r, node->text);
     char *bytes = arena_alloc(r->arena, VARIABLE_BYTES_MAX + 1);
@@ -216,7 +216,8 @@ static bool take_from(const struct reading *r, const struct yaml_node *map, stru
     const struct reading *at = SUB(r, from);
     if (!node_is_text(at, from, "a text"))
         return false;
-    return str_eq(from->key, S("file")) ? take_file(at, from, value) : take_ours(at, from, value);
+    return str_eq(from->key, S("file")) ? file_contents(at, from, value)
+                                        : take_ours(at, from, value);
 }
 
 static bool take_value(const struct reading *r, const struct yaml_node *node, struct str *value)

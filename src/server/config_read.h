@@ -98,11 +98,17 @@ const struct config_table *config_table(size_t index);
 
 extern const struct config_table policy_table, queue_table, type_table, schedule_table;
 extern const struct config_kind kind_policies, kind_queues, kind_types, kind_schedules;
+extern const struct config_table alert_table, tracing_table;
+extern const struct config_kind kind_alerts;
+extern const struct config_kind kind_headers;  // a file with lines `Name: value`: never shown
 
 void queues_default(struct arena *arena, struct config *config);
 
 // A path as it is meant in the file: relative to the file's directory.
 const char *path_from(const struct reading *r, struct str path);
+
+// The contents of the file that a node names, without the end of its last line.
+bool file_contents(const struct reading *r, const struct yaml_node *node, struct str *value);
 
 // A command: the program's path and its words. Refuses a program that cannot be run.
 extern const struct config_kind kind_command;

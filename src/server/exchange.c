@@ -12,6 +12,7 @@
 #include "model/text_rule.h"
 #include "server/route.h"
 #include "server/server.h"
+#include "server/tracer.h"
 
 bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
@@ -19,6 +20,27 @@ bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
     x->again = false;
     x->problems.count = 0;
     return (!waited || identity_stands(&x->identity, tx, err)) && x->route->act(x, tx, err);
+}
+
+struct str exchange_context(struct exchange *x)
+{
+    return trace_exists(&x->trace) ? trace_text(&x->arena, &x->trace) : x->traceparent;
+}
+
+void exchange_traced(const struct exchange *x)
+{
+    if (!x->trace.sampled || x->status == 0)
+        return;
+    struct traced_request request = {
+        .trace = x->trace,
+        .parent = x->trace_parent,
+        .method = x->route->method,
+        .route = x->route->path,
+        .status = x->status,
+        .took_us = world_monotonic(x->server->pawl->world) - x->began,
+        .org_id = x->caller.org_id,
+    };
+    tracer_request(x->server->tracer, &request);
 }
 
 static void answer_none(struct exchange *x)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "model/contract.h"
+#include "model/trace.h"
 #include "run/pipeline.h"
 #include "server/field.h"
 #include "server/identity.h"
@@ -30,6 +31,8 @@ struct exchange {
     struct str path_parts[PATH_PARTS_MAX];  // what stands for {id} and {name}
     struct str query;
     struct str traceparent, last_event_id;
+    struct trace trace;           // with the span of this request; none: it is not traced
+    uint64_t trace_parent;        // the span of the caller; 0: none
     struct str sent_type, sent_sha256;  // of the body, as its headers say
     json_t *body;                 // NULL: none
     void *data;                   // of the route: what it read, what it found
@@ -64,6 +67,13 @@ struct exchange {
 
 // The data of a route, zeroed, in the exchange's arena. NULL when there is no memory.
 #define exchange_data(x, type) ((type *)((x)->data = arena_new(&(x)->arena, type, 1)))
+
+// The context of jobs that the request makes, as a traceparent: its own span when it is traced,
+// else what the caller has sent.
+struct str exchange_context(struct exchange *x);
+
+// It was answered: a span, if somebody wants to see its trace.
+void exchange_traced(const struct exchange *x);
 
 // Runs the route's `act`. After a wait whoever asked must still be allowed to.
 CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err);

@@ -390,6 +390,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **cont
     log_request(x);
     metrics_http(x->server->metrics, x->route ? x->route->method : "other",
                  x->route ? x->route->path : "other", x->status);
+    exchange_traced(x);
     hub_leave(x);
     guard_idle(r->link);
     free(r->body);

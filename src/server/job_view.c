@@ -52,6 +52,8 @@ void job_query_read(struct exchange *x, const struct job_query *q, int64_t limit
         .project_id = q->project_id,
         .limit = q->limit ? q->limit : limit_default,
     };
+    if (q->batch_id.n && (!id_parse(q->batch_id, &filter->batch) || filter->batch.high == 0))
+        problem_add(&x->problems, "batch_id", "must be the id of a batch");
     if (filter->has_state && !job_state_parse(q->state, &filter->state))
         problem_add(&x->problems, "state", "must be one of CREATED QUEUED RUNNING RETRYING "
                                            "SUCCEEDED FAILED TIMED_OUT");

@@ -22,7 +22,7 @@ CHECKED bool one_job_created(struct exchange *x, struct pawl_error *err);  // 20
 
 // A filter over jobs, in a query or a body.
 struct job_query {
-    struct str state, queue, job_type, serial_key, correlation_id, project_id;
+    struct str state, queue, job_type, serial_key, correlation_id, project_id, batch_id;
     int64_t limit;
 };
 
@@ -38,6 +38,7 @@ struct job_query {
         JOB_QUERY_FIELD(type, at, serial_key, .summary = "only jobs with this serial key"),     \
         JOB_QUERY_FIELD(type, at, correlation_id, .summary = "only jobs of this correlation"),  \
         JOB_QUERY_FIELD(type, at, project_id, .summary = "only jobs of this project"),          \
+        JOB_QUERY_FIELD(type, at, batch_id, .summary = "only jobs of this batch"),              \
         JOB_QUERY_FIELD(type, at, limit, .kind = FIELD_NUMBER, .min = 1, .max = (most),         \
                         .summary = "how many at most")
 

@@ -39,6 +39,10 @@ enum row {
     SLOTS_MISSED,
     SLOTS_STALE,
     SLOTS_RECOVERED,
+    ALERTS_RAISED,
+    ALERT_DELIVERIES,
+    SPANS_EXPORTED,
+    SPANS_DROPPED,
     NOT_COUNTED,
     SERIES_DROPPED,
     BUILD_INFO,
@@ -140,6 +144,19 @@ static const struct metric table[] = {
                           "Slots that an earlier process of this instance had left running, closed "
                           "at the start.",
                           .bound_count = 0 },
+    [ALERTS_RAISED] = { "pawl_alerts_total", METRIC_COUNTER,
+                        "What somebody must be told, whether or not there is a target.",
+                        .labels = { "kind" } },
+    [ALERT_DELIVERIES] = { "pawl_alert_deliveries_total", METRIC_COUNTER,
+                           "Messages to the targets of alerts: delivered, failed (they are tried "
+                           "again), given_up.",
+                           .labels = { "target", "outcome" } },
+    [SPANS_EXPORTED] = { "pawl_spans_exported_total", METRIC_COUNTER,
+                         "Spans that the collector of traces has taken.", .bound_count = 0 },
+    [SPANS_DROPPED] = { "pawl_spans_dropped_total", METRIC_COUNTER,
+                        "Spans that nobody will see: too many waited for the collector (full), it "
+                        "did not take them (refused), or their job was gone (gone).",
+                        .labels = { "reason" } },
     [NOT_COUNTED] = { "pawl_commits_not_counted_total", METRIC_COUNTER,
                       "Transactions that these metrics count in part only, because the outcome of "
                       "the commit was unknown at first or too much happened at once.",
@@ -283,6 +300,8 @@ static void count(struct series_set *sets, const struct observation *event, pawl
                      (double)(at - event->started_at) / 1e6);
     if (as->ends_run && event->end_reason == END_LEASE_EXPIRED)
         add(sets, LEASES_EXPIRED, NULL, 1);
+    if (event->alert)
+        add(sets, ALERTS_RAISED, (struct str[]){ str_of(alert_kind_name(event->alert)) }, 1);
     if (as->ends_job)
         record_event(sets, JOBS_ATTEMPTS, event, labels, (double)event->attempts);
 }
@@ -316,6 +335,14 @@ void metrics_refused(struct metrics *metrics, const char *reason)
 {
     pthread_mutex_lock(&metrics->mutex);
     add(metrics->sets, HTTP_REFUSED, (struct str[]){ str_of(reason) }, 1);
+    pthread_mutex_unlock(&metrics->mutex);
+}
+
+void metrics_alert(struct metrics *metrics, struct str target, const char *outcome)
+{
+    const struct str labels[] = { target, str_of(outcome) };
+    pthread_mutex_lock(&metrics->mutex);
+    add(metrics->sets, ALERT_DELIVERIES, labels, 1);
     pthread_mutex_unlock(&metrics->mutex);
 }
 
@@ -402,6 +429,10 @@ static void set_gauges(struct series_set *sets, const struct gauges *gauges)
     add(sets, RUNNER_WRITTEN_OFF, NULL, (double)gauges->runner.written_off);
     add(sets, RUNNER_RECOVERED, NULL, (double)gauges->runner.recovered);
     set_scheduler(sets, &gauges->runner);
+    add(sets, SPANS_EXPORTED, NULL, (double)gauges->spans.sent);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("full") }, (double)gauges->spans.full);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("refused") }, (double)gauges->spans.refused);
+    add(sets, SPANS_DROPPED, (struct str[]){ S("gone") }, (double)gauges->spans.gone);
 }
 
 struct str metrics_text(struct arena *arena, struct metrics *metrics, const struct gauges *gauges)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "server/exposition.h"
+#include "server/tracer.h"
 #include "store/observe.h"
 
 struct metrics;
@@ -19,6 +20,9 @@ void metrics_observe(void *metrics, const struct observed *observed);
 // A request was answered. `route` is the pattern of the route table, never a path somebody sent.
 void metrics_http(struct metrics *metrics, const char *method, const char *route, int status);
 void metrics_refused(struct metrics *metrics, const char *reason);  // before it reached a route
+
+// A message to a target of alerts: delivered, failed or given_up.
+void metrics_alert(struct metrics *metrics, struct str target, const char *outcome);
 
 // What is so now.
 struct queue_depth {
@@ -37,6 +41,7 @@ struct gauges {
     int64_t store_bytes, wal_bytes;
     int64_t http_waiting;
     struct pawl_figures runner;
+    struct tracer_figures spans;
 };
 
 // All metrics in the format of EXPOSITION_TYPE. Empty: no memory.

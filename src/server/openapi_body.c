@@ -52,9 +52,11 @@ static json_t *contract_schema(struct sheet *sheet)
     struct contract_field field;
     json_t *object = schema_object(sheet);
     for (size_t i = 0; contract_field_at(i, &field); i++) {
-        json_t *schema = json_pack("{s:s}", "type", field.type);
+        bool list = strcmp(field.type, "array") == 0;
+        json_t *item = json_pack("{s:s}", "type", list ? "string" : field.type);
         if (field.format)
-            sheet_say(sheet, schema, "format", field.format);
+            sheet_say(sheet, item, "format", field.format);
+        json_t *schema = list ? json_pack("{s:s,s:o}", "type", "array", "items", item) : item;
         describe(sheet, schema, &field);
         schema_property(sheet, object, field.name, schema, field.sent);
     }

@@ -12,6 +12,7 @@ static const struct routes *const tables[] = {
     &routes_steps,
     &routes_queues,
     &routes_letters,
+    &routes_batches,
     &routes_schedules,
     &routes_artifacts,
     &routes_keys,

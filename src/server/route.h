@@ -21,6 +21,7 @@ struct route {
     bool always;                 // answered also while the server drains
     bool everywhere;             // answered also by a worker, which serves nobody's jobs
     enum route_kind kind;
+    bool begins_trace;           // when the caller has sent none
     const char *summary;
 
     // What is sent: read into x->data, a zeroed struct of so many bytes, before `prepare`.
@@ -64,4 +65,4 @@ struct routes {
 };
 extern const struct routes routes_jobs, routes_change, routes_history, routes_leases,
     routes_executions, routes_steps, routes_queues, routes_letters, routes_schedules, routes_keys,
-    routes_artifacts, routes_system;
+    routes_artifacts, routes_system, routes_batches;

@@ -1,9 +1,8 @@
 // Routes that change jobs: submit, cancel, retry, change; one by its id, or many by a filter.
-#include "base/list.h"
+#include "base/json_put.h"
+#include "engine/job_bulk.h"
 #include "server/job_view.h"
 #include "server/server.h"
-
-enum { BULK_MAX = 1000 };
 
 // ----- one
 
@@ -20,20 +19,21 @@ static bool cancel_act(struct exchange *x, struct tx *tx, struct pawl_error *err
 }
 
 // A run of this process hears of it at once.
-static void tell_run(struct exchange *x, const struct job *job)
+static void tell_run(struct exchange *x, struct id job)
 {
     char id[ID_TEXT + 1];
-    id_format(job->id, id);
-    if (!job_state_final(job->state))
-        handle_cancelled(x->server->pawl, id);
+    id_format(job, id);
+    handle_cancelled(x->server->pawl, id);
 }
 
 // 200: it has ended; 202: its worker was asked to stop.
 static bool cancel_answer(struct exchange *x, struct pawl_error *err)
 {
     struct one_job *o = x->data;
-    tell_run(x, &o->job);
-    return job_answer(x, job_state_final(o->job.state) ? 200 : 202, &o->job, err);
+    bool ended = job_state_final(o->job.state);
+    if (!ended)
+        tell_run(x, o->job.id);
+    return job_answer(x, ended ? 200 : 202, &o->job, err);
 }
 
 static bool retry_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
@@ -86,117 +86,74 @@ static bool change_act(struct exchange *x, struct tx *tx, struct pawl_error *err
 
 struct bulk {
     struct job_query query;
+    struct str cursor;
     bool dry_run;
-    struct job_filter filter;
-    struct list changed;  // struct job
-    bool more;
+    struct job_bulk jobs;
 };
 
 static const struct field bulk_body[] = {
-    JOB_QUERY_FIELDS(struct bulk, query, BULK_MAX),
+    JOB_QUERY_FIELDS(struct bulk, query, BULK_JOBS_MAX),
+    FIELD(struct bulk, cursor, FIELD_TEXT, .summary = "next_cursor of the answer before"),
     FIELD(struct bulk, dry_run, FIELD_FLAG, .summary = "only say which jobs: nothing changes"),
 };
 
-// A filter that names nothing would be everything: that must be meant.
 static bool bulk_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct bulk *b = x->data;
-    const struct job_query *q = &b->query;
-    if (!q->state.n && !q->queue.n && !q->job_type.n && !q->serial_key.n && !q->correlation_id.n
-        && !q->project_id.n)
+    struct job_filter filter;
+    job_query_read(x, &b->query, BULK_JOBS_MAX, &filter);
+    if (x->problems.count == 0 && !job_filter_names(&filter))
         problem_add(&x->problems, "", "must name at least one of state, queue, job_type, "
-                                      "serial_key, correlation_id, project_id");
-    job_query_read(x, q, BULK_MAX, &b->filter);
+                                      "serial_key, correlation_id, project_id, batch_id");
+    exchange_cursor(x, b->cursor, &filter.before);
+    b->jobs = (struct job_bulk){
+        .filter = filter,
+        .retry = str_ends(x->path, S("/retry")),
+        .dry_run = b->dry_run,
+    };
     return problems_none(&x->problems, err);
 }
 
-typedef bool (*job_change_one)(struct tx *tx, struct id id, struct job *job,
-                               struct pawl_error *err);
-
-// A job whose state does not allow it is left out, as if the filter did not have it.
-static bool bulk_page(struct bulk *b, struct tx *tx, const struct job_list *page,
-                      job_change_one change, bool final, struct pawl_error *err)
+static bool bulk_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
-    for (size_t i = 0; i < page->count; i++) {
-        struct job job = page->jobs[i];
-        struct pawl_error why = {0};
-        if (job_state_final(job.state) != final)
-            continue;
-        if (!b->dry_run && !change(tx, page->jobs[i].id, &job, &why)) {
-            if (!pawl_code(why.code)->refusal)
-                return fail(err, why.code, "%s", why.message);
-            continue;
-        }
-        struct job *changed = list_add(&b->changed);
-        if (!changed)
-            return fail(err, PAWL_NO_MEMORY, "no memory for so many jobs");
-        *changed = job;
-    }
-    return true;
-}
-
-static bool bulk_do(struct exchange *x, struct tx *tx, job_change_one change, bool final,
-                    struct pawl_error *err)
-{
-    enum { PAGES_MAX = 20 };
     struct bulk *b = x->data;
-    struct job_filter filter = b->filter;
-    int64_t wanted = b->filter.limit;
-    b->changed = list_of(tx->arena, sizeof(struct job));
-    b->more = true;
-    for (int page = 0; page < PAGES_MAX && b->more && wanted > 0; page++) {
-        struct job_list list;
-        filter.limit = wanted;
-        if (!job_find(tx, &filter, &list, err) || !bulk_page(b, tx, &list, change, final, err))
-            return false;
-        wanted = b->filter.limit - (int64_t)b->changed.count;
-        filter.before = list.next;
-        b->more = list.next != 0;
-    }
-    return true;
-}
-
-static bool bulk_cancel(struct exchange *x, struct tx *tx, struct pawl_error *err)
-{
-    return bulk_do(x, tx, job_cancel, false, err);
-}
-
-static bool bulk_retry(struct exchange *x, struct tx *tx, struct pawl_error *err)
-{
-    return bulk_do(x, tx, job_retry, true, err);
+    return jobs_change(tx, &b->jobs, err);
 }
 
 static bool bulk_answer(struct exchange *x, struct pawl_error *err)
 {
     struct bulk *b = x->data;
-    const struct job *jobs = b->changed.items;
-    json_t *ids = json_array();
-    for (size_t i = 0; i < b->changed.count; i++) {
-        struct str id = id_text(&x->arena, jobs[i].id);
-        json_array_append_new(ids, json_stringn(id.s, id.n));
-        if (!b->dry_run)
-            tell_run(x, &jobs[i]);
+    struct buf out = buf_new(&x->arena, SIZE_MAX);
+    json_put_open(&out, NULL, '{');
+    json_put_bool(&out, "dry_run", b->dry_run);
+    json_put_int(&out, "count", (int64_t)b->jobs.count);
+    json_put_open(&out, "job_ids", '[');
+    for (size_t i = 0; i < b->jobs.count; i++) {
+        json_put_id(&out, NULL, b->jobs.jobs[i].id);
+        if (b->jobs.jobs[i].running)
+            tell_run(x, b->jobs.jobs[i].id);
     }
-    return exchange_answer(x, 200,
-                           json_pack("{s:b,s:I,s:o,s:b}", "dry_run", b->dry_run, "count",
-                                     (json_int_t)b->changed.count, "job_ids", ids, "more",
-                                     b->more),
-                           err);
+    json_put_close(&out, ']');
+    json_put_bool(&out, "more", b->jobs.next != 0);
+    json_put_text(&out, "next_cursor", exchange_next_cursor(x, b->jobs.next));
+    json_put_close(&out, '}');
+    return exchange_answer_text(x, 200, &out, err);
 }
 
 static const struct route rows[] = {
     {
         .method = "POST", .path = "/v1/jobs/cancel", .permission = MAY_CANCEL, .kind = ROUTE_WRITE,
-        .summary = "Cancels the jobs of a filter that have not ended; see `more` for the rest.",
+        .summary = "Cancels the jobs of a filter that have not ended, at most 500 of them.",
         .data_bytes = sizeof(struct bulk), .body = FIELDS(bulk_body), .body_size = BODY_SMALL,
-        .prepare = bulk_prepare, .act = bulk_cancel, .answer = bulk_answer,
+        .prepare = bulk_prepare, .act = bulk_act, .answer = bulk_answer,
         .schema = "Bulk", .statuses = { 200, 422 },
     },
     {
         .method = "POST", .path = "/v1/jobs/retry", .permission = MAY_RETRY, .kind = ROUTE_WRITE,
-        .summary = "Makes a new job of each ended job of a filter; job_ids are the new ones.",
+        .summary = "Makes a new job of each ended job of a filter that was not retried before; "
+                   "job_ids are the new ones.",
         .data_bytes = sizeof(struct bulk), .body = FIELDS(bulk_body), .body_size = BODY_SMALL,
-        .prepare = bulk_prepare, .act = bulk_retry, .answer = bulk_answer,
+        .prepare = bulk_prepare, .act = bulk_act, .answer = bulk_answer,
         .schema = "Bulk", .statuses = { 200, 422 },
     },
     {

@@ -6,9 +6,11 @@
 
 #include "base/json_put.h"
 #include "engine/execution.h"
+#include "engine/trace.h"
 #include "model/json_field.h"
 #include "server/job_view.h"
 #include "server/server.h"
+#include "server/tracer.h"
 
 enum { BATCH_MAX = 1000,
        FOLLOW_UPS_MAX = 1000,
@@ -29,6 +31,8 @@ struct call {
     int64_t retry_after_ms, rows_processed;
     struct contract *follow_ups;  // checked
     size_t follow_up_count;
+    struct str context;           // of follow-ups, as the worker says; empty: as of the execution
+    int64_t traces_per_million;
     struct str result_text, *annotation_texts;
     size_t annotation_count;
     struct progress reported;
@@ -135,6 +139,8 @@ static void check_follow_ups(struct exchange *x, struct call *c, const char *pre
     pawl_time now = world_wall(x->server->pawl->world);
     struct contract_rules rules = config_rules(x->config, &x->caller, now, false);
     size_t given = json_array_size(c->enqueue);
+    c->context = exchange_context(x);
+    c->traces_per_million = tracer_share(x->server->tracer);
     c->follow_ups = arena_new(&x->arena, struct contract, given + 1);
     c->annotation_texts = arena_new(&x->arena, struct str,
                                     given + json_array_size(c->annotations) + 2);
@@ -185,12 +191,37 @@ static bool commit_check(struct exchange *x, struct call *c, const char *prefix)
     return x->problems.count == before;
 }
 
+// Follow-ups go on with the trace of what made them. In a copy: this may be run again.
+static bool in_context(struct tx *tx, const struct lease *lease, const struct call *c,
+                       struct contract **follow_ups, struct pawl_error *err)
+{
+    struct str context = c->context;
+    *follow_ups = NULL;
+    if (c->follow_up_count == 0)
+        return true;
+    if (context.n == 0
+        && !traced_context(tx, lease->execution, c->traces_per_million, &context, err))
+        return false;
+    *follow_ups = arena_new(tx->arena, struct contract, c->follow_up_count);
+    if (!*follow_ups)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %zu jobs", c->follow_up_count);
+    for (size_t i = 0; i < c->follow_up_count; i++) {
+        (*follow_ups)[i] = c->follow_ups[i];
+        if (c->follow_ups[i].traceparent.n == 0)
+            (*follow_ups)[i].traceparent = context;
+    }
+    return true;
+}
+
 static bool commit(struct tx *tx, const struct lease *lease, struct call *c,
                    struct pawl_error *err)
 {
+    struct contract *follow_ups = NULL;
+    if (!in_context(tx, lease, c, &follow_ups, err))
+        return false;
     struct commit commit = {
         .result = c->result_text,
-        .follow_ups = c->follow_ups,
+        .follow_ups = follow_ups,
         .follow_up_count = c->follow_up_count,
         .annotations = c->annotation_texts,
         .annotation_count = c->annotation_count,

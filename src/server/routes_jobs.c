@@ -1,7 +1,7 @@
 // Routes of jobs: enqueue, list, look, wait for the end.
 #include "base/json_put.h"
 #include "engine/artifact.h"
-#include "engine/job.h"
+#include "engine/links.h"
 #include "model/input.h"
 #include "server/hub.h"
 #include "server/job_view.h"
@@ -47,7 +47,7 @@ static void read_one(struct exchange *x, const json_t *object, const char *prefi
         return;
     }
     if (contract_read(object, &rules, prefix, contract, &x->problems) && !contract->traceparent.n)
-        contract->traceparent = x->traceparent;
+        contract->traceparent = exchange_context(x);
 }
 
 static bool enqueue_prepare(struct exchange *x, struct pawl_error *err)
@@ -91,8 +91,17 @@ static bool any_has_inputs(const struct enqueueing *e)
     return any;
 }
 
+// The jobs and batches that a refused job names and that there are not, each by its place.
+static bool name_links(struct exchange *x, struct tx *tx, size_t i, struct pawl_error *err)
+{
+    struct enqueueing *e = x->data;
+    struct link_plan plan;
+    struct str prefix = e->bulk ? str_format(&x->arena, "jobs[%zu].", i) : S("");
+    return links_plan(tx, &e->contracts[i], prefix.s, &x->problems, &plan, err);
+}
+
 // In bulk each job has its own answer; what is no refusal ends them all.
-static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+static bool enqueue_each(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct enqueueing *e = x->data;
     if (any_has_inputs(e) && !check_inputs(x, tx, e, err))
@@ -100,12 +109,38 @@ static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *er
     for (size_t i = 0; i < e->count; i++) {
         struct enqueued *r = &e->results[i];
         struct pawl_error why = {0};
-        if (!job_enqueue(tx, &e->contracts[i], &r->job, &r->known, &why)
-            && (!e->bulk || !pawl_code(why.code)->refusal))
+        bool stored = job_enqueue(tx, &e->contracts[i], &r->job, &r->known, &why);
+        if (!stored && why.code == PAWL_INVALID && !name_links(x, tx, i, err))
+            return false;
+        if (!stored && (!e->bulk || !pawl_code(why.code)->refusal))
             return fail(err, why.code, "%s", why.message);
         r->error = why;
     }
-    return true;
+    return problems_none(&x->problems, err);
+}
+
+static bool any_linked(const struct enqueueing *e)
+{
+    for (size_t i = 0; i < e->count; i++)
+        if (e->contracts[i].after_count > 0 || e->contracts[i].batch.high)
+            return true;
+    return false;
+}
+
+// When one of many names a job that there is not, nothing is stored. May be run again: what an
+// earlier run found wrong does not count.
+static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct enqueueing *e = x->data;
+    struct pawl_error why = {0};
+    x->problems.count = 0;
+    if (!e->bulk || !any_linked(e))
+        return enqueue_each(x, tx, err);
+    if (!tx_mark(tx, err))
+        return false;
+    if (enqueue_each(x, tx, &why))
+        return tx_keep(tx, err);
+    return tx_take_back(tx, err) && fail(err, why.code, "%s", why.message);
 }
 
 static int enqueued_status(const struct enqueued *r)
@@ -233,6 +268,7 @@ static bool one_read(struct exchange *x, struct tx *tx, struct pawl_error *err)
 static const struct route rows[] = {
     {
         .method = "POST", .path = "/v1/jobs", .permission = MAY_ENQUEUE, .kind = ROUTE_WRITE,
+        .begins_trace = true,
         .summary = "Stores a job, or many in `jobs`. A known idempotency_key gets its job.",
         .data_bytes = sizeof(struct enqueueing), .body_size = BODY_BULK, .body_raw = true,
         .body_schema = "Enqueue",

@@ -1,9 +1,11 @@
 // The route by which remote workers get work: POST /v1/leases, a long-poll.
 #include "base/json_put.h"
 #include "engine/execution.h"
+#include "engine/trace.h"
 #include "server/hub.h"
 #include "server/job_view.h"
 #include "server/server.h"
+#include "server/tracer.h"
 
 enum { QUEUES_MAX = 64,
        TYPES_MAX = 256,
@@ -72,6 +74,10 @@ static void put_lease(struct exchange *x, struct buf *out, const struct claimed 
     json_put_open(out, NULL, '{');
     execution_put(out, &c->execution);
     json_put_text(out, "phase", c->finish ? S("finish") : S("work"));
+    if (x->server->tracer)
+        json_put_text(out, "traceparent",
+                      traced_context_of(&x->arena, c->job.contract.traceparent, c->job.id,
+                                        c->execution.id, tracer_share(x->server->tracer)));
     json_put_open(out, "job", '{');
     job_view(x, out, &c->job);
     json_put_close(out, '}');

@@ -208,6 +208,7 @@ struct many_letters {
     struct str reason;
     bool dry_run;
     struct letter_sweep sweep;
+    int64_t rate, taken;  // letters that were taken from the bucket of the org, at which rate
 };
 
 static const struct field replay_many_body[] = {
@@ -225,6 +226,41 @@ static const struct field discard_many_body[] = {
           .summary = "why nobody needs them; kept in the audit trail"),
 };
 
+// Small portions may follow each other; after a large one there is nothing until its time is over.
+static bool in_pace(struct exchange *x, struct many_letters *m, struct pawl_error *err)
+{
+    int64_t wait_us = 0, now = world_monotonic(x->server->pawl->world);
+    struct bucket *bucket = letter_pace_of(&x->server->letter_pace, x->caller.org_id);
+    m->rate = x->config->limits.bulk_letters;
+    if (m->dry_run)
+        return true;
+    if (!bucket_take_many(bucket, m->rate, m->sweep.filter.limit, now, &wait_us)) {
+        x->retry_after_s = (wait_us + SECONDS(1) - 1) / SECONDS(1);
+        return fail(err, PAWL_TOO_MANY, "dead letters are closed too fast: at most %lld a second "
+                                        "(limits.bulk_letters)",
+                    (long long)m->rate);
+    }
+    m->taken = m->sweep.filter.limit;
+    return true;
+}
+
+// Only what was closed is paid for.
+static void settle_pace(struct exchange *x, struct many_letters *m, size_t closed)
+{
+    if (m->taken > 0)
+        bucket_give_back(letter_pace_of(&x->server->letter_pace, x->caller.org_id), m->rate,
+                         m->taken - (int64_t)closed);
+    m->taken = 0;
+}
+
+// Without an answer of its own nothing was closed.
+static void many_ended(struct exchange *x, bool sent)
+{
+    (void)sent;
+    if (x->data)
+        settle_pace(x, x->data, 0);
+}
+
 // A filter that names nothing would be everything: that must be meant.
 static bool many_prepare(struct exchange *x, struct pawl_error *err)
 {
@@ -238,7 +274,7 @@ static bool many_prepare(struct exchange *x, struct pawl_error *err)
         .reason = m->reason,
         .dry_run = m->dry_run,
     };
-    return problems_none(&x->problems, err);
+    return problems_none(&x->problems, err) && in_pace(x, m, err);
 }
 
 static bool many_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
@@ -250,6 +286,7 @@ static bool many_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 static bool many_answer(struct exchange *x, struct pawl_error *err)
 {
     struct many_letters *m = x->data;
+    settle_pace(x, m, m->sweep.count);
     return answer_made(x, letter_sweep_text(&x->arena, &m->sweep), err);
 }
 
@@ -274,7 +311,7 @@ static const struct route rows[] = {
         .summary = "Replays the letters of a filter, at most 500; job_ids are the new jobs.",
         .data_bytes = sizeof(struct many_letters), .body = FIELDS(replay_many_body),
         .body_size = BODY_SMALL,
-        .prepare = many_prepare, .act = many_act, .answer = many_answer,
+        .prepare = many_prepare, .act = many_act, .answer = many_answer, .ended = many_ended,
         .schema = "Bulk", .statuses = { 200, 422 },
     },
     {
@@ -283,7 +320,7 @@ static const struct route rows[] = {
         .summary = "Discards the letters of a filter, at most 500; see `more` for the rest.",
         .data_bytes = sizeof(struct many_letters), .body = FIELDS(discard_many_body),
         .body_size = BODY_SMALL,
-        .prepare = many_prepare, .act = many_act, .answer = many_answer,
+        .prepare = many_prepare, .act = many_act, .answer = many_answer, .ended = many_ended,
         .schema = "Bulk", .statuses = { 200, 422 },
     },
     {

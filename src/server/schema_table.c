@@ -25,8 +25,9 @@ static const struct schema_field job_fields[] = {
     { "serial_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "one at a time of those with this key" },
     { "policy", SCHEMA_TEXT, 0, NULL, NULL, "how often and when it is tried" },
     { "max_wait", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how long it may wait, such as 30s" },
-    { "after", SCHEMA_VALUE, NULLABLE, NULL, NULL, "always null in this version" },
-    { "batch_id", SCHEMA_ID, NULLABLE, NULL, NULL, "always null in this version" },
+    { "after", SCHEMA_ID, NULLABLE | LIST, NULL, NULL,
+      "the jobs that must succeed before it runs" },
+    { "batch_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the batch it is in" },
     { "parent_job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the job it was made from" },
     { "origin", SCHEMA_TEXT, NULLABLE, words_origin, NULL, "how it was made from that" },
     { "state", SCHEMA_TEXT, 0, words_job_state, NULL, "how far it is" },
@@ -104,6 +105,29 @@ static const struct schema_field bulk_fields[] = {
     { "count", SCHEMA_NUMBER, 0, NULL, NULL, "how many jobs" },
     { "job_ids", SCHEMA_ID, LIST, NULL, NULL, "which" },
     { "more", SCHEMA_FLAG, 0, NULL, NULL, "there may be others: ask again" },
+    { "next_cursor", SCHEMA_TEXT, OPTIONAL | NULLABLE, NULL, NULL,
+      "of jobs: `cursor` of the request that goes on with them" },
+};
+
+static const struct schema_field job_batch_fields[] = {
+    { "batch_id", SCHEMA_ID, 0, NULL, NULL, "its name" },
+    { "name", SCHEMA_TEXT, NULLABLE, NULL, NULL, "for people" },
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "whose it is" },
+    { "project_id", SCHEMA_ID, NULLABLE, NULL, NULL, "of the batch and its callback" },
+    { "idempotency_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "the same key is the same batch" },
+    { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was stored" },
+    { "ended_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when the last of its jobs had ended" },
+    { "done", SCHEMA_FLAG, 0, NULL, NULL, "all of its jobs have ended: nothing can join it" },
+    { "jobs", SCHEMA_NUMBER, 0, NULL, NULL, "how many are in it" },
+    { "pending", SCHEMA_NUMBER, 0, NULL, NULL, "of these have not ended" },
+    { "succeeded", SCHEMA_NUMBER, 0, NULL, NULL, "have SUCCEEDED" },
+    { "failed", SCHEMA_NUMBER, 0, NULL, NULL, "have FAILED, cancelled ones included" },
+    { "timed_out", SCHEMA_NUMBER, 0, NULL, NULL, "have TIMED_OUT" },
+    { "percent", SCHEMA_NUMBER, 0, NULL, NULL, "of them have ended" },
+    { "callback_type", SCHEMA_TEXT, NULLABLE, NULL, NULL, "of the callback; null: it has none" },
+    { "callback_job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the callback, when it is made" },
+    { "deduplicated", SCHEMA_FLAG, OPTIONAL, NULL, NULL,
+      "true: its idempotency_key was known, and this is the batch of then" },
 };
 
 static const struct schema_field letter_fields[] = {
@@ -183,6 +207,8 @@ static const struct schema_field held_execution_fields[] = {
 static const struct schema_field lease_fields[] = {
     { "phase", SCHEMA_TEXT, 0, words_lease_phase, NULL,
       "finish: it is committed, only what follows the commit is to be done" },
+    { "traceparent", SCHEMA_TEXT, OPTIONAL, NULL, NULL,
+      "its span, for what the worker does; there when the server keeps traces" },
     { "job", SCHEMA_OBJECT, 0, NULL, "Job", "what to work on" },
 };
 
@@ -447,6 +473,8 @@ static const struct schema schemas[] = {
     { "Refused", NULL, FIELDS_OF(refused_fields) },
     { "Refusal", NULL, FIELDS_OF(refusal_fields) },
     { "Bulk", "Which jobs were changed, or would be.", FIELDS_OF(bulk_fields) },
+    { "JobBatch", "Jobs that belong together, and how far they are.",
+      FIELDS_OF(job_batch_fields) },
     { "Letter", "A dead letter: a job that ended badly, and what its error is like.", "Job",
       FIELDS_OF(letter_fields) },
     { "LetterPage", .page_of = "Letter" },

@@ -7,6 +7,7 @@
 
 #include "engine/artifact.h"
 #include "model/weight.h"
+#include "server/alerter.h"
 #include "server/aside.h"
 #include "server/command.h"
 #include "server/command_files.h"
@@ -16,6 +17,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
+#include "server/tracer.h"
 #include "store/names.h"
 
 // ----- what each commit tells
@@ -25,6 +27,8 @@ static void observe(void *self, const struct observed *observed)
     struct server *s = self;
     metrics_observe(s->metrics, observed);
     hub_observe(s->hub, observed);
+    alerter_observe(s->alerter, observed);
+    tracer_observe(s->tracer, observed);
 }
 
 // ----- opening
@@ -209,11 +213,14 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     s->metrics = metrics_open(s->pawl->world);
     if (!s->metrics)
         return fail(err, PAWL_NO_MEMORY, "no memory for the server");
-    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err))
+    if (!identities_open(&s->identities, &identity, err) || !hub_open(&s->hub, s, err)
+        || !alerter_open(&s->alerter, s, err) || !tracer_open(&s->tracer, s, err))
         return false;
+    s->pawl->traces_per_million = tracer_share(s->tracer);
     pawl_observe(s->pawl, observe, s);
     tidy_artifacts(s);
     return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+        && alerter_use(s->alerter, config, err)
         && (!listens || listen_safely(s, err));
 }
 
@@ -257,8 +264,12 @@ void server_close(struct server *s, int64_t wait_us)
     aside_close(s->aside);
     if (s->recorded)
         server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
+    alerter_stop(s->alerter);
+    tracer_stop(s->tracer);
     pawl_close(s->pawl);
     hub_close(s->hub);
+    alerter_close(s->alerter);
+    tracer_close(s->tracer);
     for (size_t i = 0; i < s->reader_count; i++)
         db_close(s->readers[i]);
     metrics_close(s->metrics);
@@ -293,6 +304,9 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
         { "instance", same(old->instance, config->instance) },
         { "tls", same(old->tls.certificate, config->tls.certificate)
                      && same(old->tls.key, config->tls.key) },
+        { "tracing", same(old->tracing.endpoint, config->tracing.endpoint)
+                         && same(old->tracing.service_name, config->tracing.service_name)
+                         && old->tracing.per_million == config->tracing.per_million },
         { "log.file", same(old->log.file, config->log.file) },
         { "limits.workers", was->workers == now->workers },
         { "limits.connections", was->connections == now->connections },
@@ -310,7 +324,8 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!server_schedule(s, config, err) || !use_config(s, config, err))
+    if (!server_schedule(s, config, err) || !use_config(s, config, err)
+        || !alerter_use(s->alerter, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
     atomic_store(&s->config, config);

@@ -10,13 +10,16 @@
 #include "run/handle.h"
 #include "server/config.h"
 #include "server/identity.h"
+#include "server/letter_pace.h"
 
+struct alerter;
 struct aside;
 struct exchange;
 struct http;
 struct hub;
 struct metrics;
 struct server_log;
+struct tracer;
 
 enum server_part { SERVER_ALL, SERVER_API, SERVER_WORKER };
 
@@ -39,6 +42,8 @@ struct server {
     struct metrics *metrics;
     struct server_log *log;
     struct hub *hub;
+    struct alerter *alerter;
+    struct tracer *tracer;        // NULL: there are no traces
     struct aside *aside;          // NULL: it does not listen
     struct http *http;            // the same
     const char *files;            // the directory of artifacts
@@ -52,6 +57,7 @@ struct server {
 
     uint8_t secret[HASH_SECRET_BYTES];  // the store's: for cursors
 
+    struct letter_pace letter_pace;
     struct turns turns;           // of queues; only operations of the pipeline touch it
     _Atomic(const struct queue_terms *) terms;
 

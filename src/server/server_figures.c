@@ -8,6 +8,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/server.h"
+#include "server/tracer.h"
 
 // ----- figures
 
@@ -59,6 +60,7 @@ bool server_gauges(struct server *s, struct arena *arena, struct gauges *gauges,
     struct str path = str_of(s->pawl->options.store);
     *gauges = (struct gauges){
         .runner = pawl_figures(s->pawl),
+        .spans = tracer_figures(s->tracer),
         .http_waiting = (int64_t)hub_waiting(s->hub),
     };
     if (str_starts(path, S("sqlite:")) && stat(path.s + strlen("sqlite:"), &file) == 0)

@@ -104,10 +104,16 @@ void db_forget(struct db *db)
     key_index_forget(db->key_index);
 }
 
+// The latest time in the store; and whether jobs have links.
 static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err) && rows_number(&rows, newest, err);
+    if (!sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err))
+        return false;
+    bool any = rows_next(&rows);
+    *newest = any ? row_int(&rows) : 0;
+    tx->has_links = any && row_int(&rows) != 0;
+    return rows_ok(&rows, err);
 }
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
@@ -129,7 +135,7 @@ static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
-    *tx = (struct tx){ .db = db, .arena = arena };
+    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true };
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");

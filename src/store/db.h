@@ -79,7 +79,7 @@ struct tx {
     int64_t monotonic;            // of this process, just before `now`: what ends in the store ends
                                   // no earlier than what is counted from it here
     const struct caller *caller;  // in whose name the current operation runs
-    int64_t last_id[3];           // newest job, execution and artifact; see id_make
+    int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
@@ -87,6 +87,9 @@ struct tx {
     struct key_newest keys;
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
+    bool has_links;                 // jobs of the store may be linked to others: engine/links.h
+    size_t told;                    // jobs that were told of the end of others: engine/links.h
+    bool telling;                   // they are being told
 };
 
 enum tx_mode { TX_READ, TX_WRITE };

@@ -394,6 +394,7 @@ bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error 
     static const enum query newest[] = {
         [ID_JOB] = Q_JOB_NEWEST,
         [ID_EXECUTION] = Q_EXECUTION_NEWEST,
+        [ID_BATCH] = Q_BATCH_NEWEST,
         [ID_ARTIFACT] = Q_ARTIFACT_NEWEST,
     };
     int64_t *last = &tx->last_id[kind];

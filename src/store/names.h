@@ -56,7 +56,7 @@ CHECKED bool worker_intern(struct tx *tx, int64_t org, const struct worker *work
 CHECKED bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_error *err);
 
 // The ids of the rows a transaction is about to make: above everything that is there.
-enum id_kind { ID_JOB, ID_EXECUTION, ID_ARTIFACT };
+enum id_kind { ID_JOB, ID_EXECUTION, ID_BATCH, ID_ARTIFACT };
 CHECKED bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error *err);
 
 // The secret that keys the hashes of idempotency keys, made with the store.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/id.h"
+#include "model/alert.h"
 #include "model/failure.h"
 #include "model/state.h"
 #include "store/db.h"
@@ -30,6 +31,7 @@ struct observation {
     pawl_time started_at;      // of the execution it is about; 0: of none, or it had not started
     enum end_reason end_reason;
     enum error_class error_class;
+    enum alert_kind alert;     // what of it must be told to somebody
 };
 
 // Jobs that a claim may take now.

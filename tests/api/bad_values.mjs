@@ -31,8 +31,8 @@ export const badJob = {
   serial_key: badKey,
   policy: [...notText, '', 'nope', 'Default'],
   max_wait: [7, true, {}, '', '30', '-30s', '0s', '1.5s', '366d', '99999999999999999999s'],
-  after: [7, 'text', {}, ['01900000-0000-7000-8000-00000000000a']],
-  batch_id: [7, '01900000-0000-7000-8000-00000000000a'],
+  after: [7, 'text', {}, '01900000-0000-7000-8000-00000000000a'],
+  batch_id: [...notText, '', 'x', '01900000-0000-7000-8000-00000000000a'],
   submit: [0, 1, 'true', [], {}],
   authorized_by: badKey,
 };
@@ -110,10 +110,30 @@ export const bodies = [
   ...['/v1/jobs/cancel', '/v1/jobs/retry'].map((path) => ({
     path, good: { queue: 'q:none', dry_run: true }, bad: {
       state: [7, [], 'NOPE', 'queued'],
-      limit: [...badWhole, 0, -1, 1001],
+      limit: [...badWhole, 0, -1, 501],
       dry_run: [0, 'true'],
       job_type: notText, serial_key: notText, correlation_id: notText, project_id: notText,
+      batch_id: [...notText, 'x'], cursor: [...notText, 'x'],
     } })),
+  { path: '/v1/batches', good: { jobs: [goodJob] }, bad: {
+    jobs: [null, 7, {}, [], [7], Array(1001).fill({})],
+    'jobs[1].priority': [[goodJob, { ...goodJob, priority: 101 }]],
+    'jobs[0].batch_id': [[{ ...goodJob, batch_id: '01900000-0000-7000-8000-00000000000a' }]],
+    'jobs[0].after[1]': [[{ ...goodJob,
+                            after: ['{job}', '01900000-0000-7000-8000-00000000000a'] }]],
+    callback: [7, 'text', []],
+    'callback.job_type': [{ payload: {} }],
+    'callback.payload.batch': [{ job_type: 'a', payload: { batch: 1 } }],
+    ...Object.fromEntries(Object.entries({
+      idempotency_key: 'k', max_wait: '1s', submit: false, authorized_by: 'me',
+      after: ['01900000-0000-7000-8000-00000000000a'],
+      batch_id: '01900000-0000-7000-8000-00000000000a',
+    }).map(([name, value]) => [`callback.${name}`,
+                               [{ job_type: 'a', payload: {}, [name]: value }]])),
+    name: [...notText, '', word(257), 'a\u0001'],
+    idempotency_key: [...notText, '', word(257), 'a\u0001'],
+    project_id: [...notText, 'p', '01900000-0000-7000-8000-00000000000A'],
+  } },
   ...['/v1/deadletter/replay', '/v1/deadletter/discard'].map((path) => ({
     path, good: { queue: 'q:none', dry_run: true,
                   ...(path.endsWith('discard') ? { reason: 'r' } : {}) }, bad: {
@@ -169,7 +189,7 @@ const badLimit = ['', '0', '-1', '501', '1.5', 'x', '9223372036854775808', '1e2'
 const badCursor = ['x', '-', '1-', '-00000000', '1-00000000', 'ffffffffffffffff-00000000', '%20'];
 export const queries = [
   { path: '/v1/jobs', bad: { limit: badLimit, cursor: badCursor,
-                             state: ['x', 'queued', '7'] } },
+                             state: ['x', 'queued', '7'], batch_id: ['x', '7'] } },
   { path: '/v1/audit', bad: { limit: badLimit, cursor: badCursor, event: ['x', 'job.'],
                               job_id: ['x', '7', '01900000-0000-4000-8000-00000000000a'] } },
   { path: '/v1/keys', bad: { limit: badLimit, cursor: badCursor } },

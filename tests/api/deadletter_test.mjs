@@ -295,3 +295,28 @@ test('OPS_8_killed_while_letters_are_replayed_each_has_one_new_job_or_none', asy
   assert.match(run(directory, 'verify'), /^0 violations$/m);
   rmSync(directory, { recursive: true });
 });
+
+test('OPS_8_closing_many_is_bounded_in_rate_for_each_org', async () => {
+  const slow = await start({ config: 'limits: {bulk_letters: 1}\njob_types: {a: {run: ["false"]}}\n'
+                             + 'policies: {once: {max_attempts: 1}}\n' });
+  const add = async (count) => {
+    const jobs = Array.from({ length: count }, (_, i) => ({
+      job_type: 'a', payload: {}, policy: 'once', idempotency_key: `${count} ${i}` }));
+    const { body } = await slow.post('/v1/jobs', { jobs });
+    for (const { job } of body.results) await slow.get(`/v1/jobs/${job.job_id}?wait_ms=30000`);
+  };
+  await add(6);
+  const close = (dry_run = false) => slow.post('/v1/deadletter/discard', {
+    job_type: 'a', limit: 4, reason: 'a test', dry_run });
+  assert.equal((await close()).body.count, 4);
+  const refused = await close();
+  assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
+  assert.match(refused.headers.get('retry-after'), /^[1-4]$/);
+  assert.equal((await close(true)).body.count, 2);  // looking is free
+  const words = ['dead', 'discard', '--type', 'a', '--reason', 'x', '--server', slow.url, '--json'];
+  const paced = JSON.parse((await cli([...words, '--rate', '1/s'])).out);
+  assert.deepEqual([paced.count, paced.more, paced.job_ids.length], [2, false, 2]);
+  assert.equal((await cli([...words, '--rate', '1'])).status, 2);
+  assert.equal((await cli([...words, '--limit', '600'])).status, 2);
+  await slow.stop();
+});

@@ -73,6 +73,11 @@ const routes = [
   ['POST', '/v1/deadletter/replay', 'deadletter', () => ({ queue: 'qa', dry_run: true })],
   ['POST', '/v1/deadletter/discard', 'deadletter',
    () => ({ queue: 'qa', dry_run: true, reason: 'r' })],
+  ['POST', '/v1/jobs', 'enqueue', (at) => ({ ...job(`after ${at.job}`), after: [at.job] })],
+  ['POST', '/v1/jobs', 'enqueue', (at) => ({ ...job(`in ${at.batch}`), batch_id: at.batch })],
+  ['POST', '/v1/batches', 'enqueue',
+   (at) => ({ jobs: [{ ...job(`of ${at.job}`), after: [at.job] }] })],
+  ['GET', '/v1/batches/{batch}', 'read'],
   ['GET', '/v1/schedules', 'read'],
   ['GET', '/v1/schedules/{schedule}', 'read'],
   ['GET', '/v1/schedules/{schedule}/next', 'read'],
@@ -104,7 +109,8 @@ const P2 = '01900000-0000-7000-8000-0000000000a2';
 const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  exec: '019f0000-0000-7000-8000-000000000002',
                  letter: '019f0000-0000-7000-8000-000000000003',
-                 artifact: '019f0000-0000-7000-8000-000000000004',
+                 batch: '019f0000-0000-7000-8000-000000000004',
+                 artifact: '019f0000-0000-7000-8000-000000000005',
                  queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody' };
 
 const directory = scratch();
@@ -151,6 +157,14 @@ async function dead(project, name) {
     ...who, error: { class: 'validation', message: `no ${name}` } }, { key: keys.admin });
   assert.equal(failed.status, 200, failed.text);
   return { letter: job };
+}
+
+// A batch of the project.
+async function batched(project) {
+  const made = await server.post('/v1/batches', { jobs: [job(`batched ${++queues}`)],
+                                                  project_id: project }, { key: keys.admin });
+  assert.equal(made.status, 201, made.text);
+  return { batch: made.body.batch_id };
 }
 
 // A schedule of the project, under a name of its own.
@@ -254,14 +268,15 @@ test('a wrong secret and an unknown key get the same answer', async () => {
 
 test('every route with every role is allowed or 403 as the table says', async () => {
   for (const route of routes) {
-    const [method, path, needs] = route;
+    const [method, path, needs, body] = route;
     for (const role of Object.keys(may)) {
       const at = path.includes('{key}')
         ? { key: makeKey(directory, 'viewer', { org: A }).key_id }
         : path.includes('{schedule}') ? await scheduled(P1)
         : path.includes('{artifact}') ? await stored(P1)
         : path.includes('{letter}') ? await dead(P1, `${role} ${method} ${path}`)
-        : await running(P1, `${role} ${method} ${path}`);
+        : path.includes('{batch}') || /at\.batch/.test(body) ? await batched(P1)
+        : await running(P1, `${role} ${method} ${path} ${body}`.slice(0, 200));
       const { status, text } = await ask(route, at, keys[role]);
       const what = `${role} ${method} ${path}: ${status} ${text}`;
       if (needs === 'open' || may[role].includes(needs))
@@ -305,7 +320,8 @@ async function looksUnknown(at, key, queue_status) {
 
 test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P1, 'of a'), ...await scheduled(P1), ...await dead(P1, 'dead a'),
-               ...await stored(P1), key: makeKey(directory, 'viewer', { org: A }).key_id };
+               ...await batched(P1), ...await stored(P1),
+               key: makeKey(directory, 'viewer', { org: A }).key_id };
   await looksUnknown(at, keys.b, 404);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
   assert.equal(mine.body.state, 'RUNNING');
@@ -313,7 +329,7 @@ test('another tenant\'s ids answer as unknown ones do, on every route', async ()
 
 test('another project\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P2, 'of p2'), ...await scheduled(P2), ...await dead(P2, 'dead p2'),
-               ...await stored(P2),
+               ...await batched(P2), ...await stored(P2),
                key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
   await looksUnknown(at, keys.p1, 403);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);

@@ -128,7 +128,7 @@ test('a job that is wrong in any one field does not conform', async () => {
   for (const field of Object.keys(job)) {
     const { [field]: gone, ...rest } = job;
     assert.notDeepEqual(problems(document, schema, rest), [], `without ${field}`);
-    const any = ['result', 'after'].includes(field);
+    const any = field === 'result';
     const bad = problems(document, schema, { ...job, [field]: { odd: true } });
     assert.equal(bad.length === 0, any || field === 'payload', `${field} as an object`);
   }
@@ -253,6 +253,32 @@ test('queues, workers, audit, keys, configuration, health', async () => {
   assert.equal(status, 201);
   await as('admin', 'GET', '/v1/keys?limit=2');
   assert.equal((await as('admin', 'DELETE', `/v1/keys/${body.key_id}`)).status, 200);
+});
+
+test('batches, and jobs that wait for others', async () => {
+  const first = await stored();
+  const { job_type, payload } = newJob();
+  const request = { name: 'n', idempotency_key: `b ${first.job_id}`,
+                    jobs: [newJob({ after: [first.job_id] })],
+                    callback: { job_type, payload } };
+  const made = await as('producer', 'POST', '/v1/batches', request);
+  assert.deepEqual([made.status, made.headers.get('location')],
+                   [201, `/v1/batches/${made.body.batch_id}`]);
+  assert.equal((await as('producer', 'POST', '/v1/batches', request)).body.deduplicated, true);
+  assert.equal((await as('producer', 'POST', '/v1/batches', { ...request, name: 'm' })).status,
+               409);
+  const joined = await stored({ batch_id: made.body.batch_id });
+  assert.equal(joined.batch_id, made.body.batch_id);
+  const { body } = await as('viewer', 'GET', `/v1/jobs?batch_id=${made.body.batch_id}`);
+  assert.deepEqual(body.items.map((job) => job.after), [null, [first.job_id]]);
+  assert.equal((await as('viewer', 'GET', `/v1/jobs/${body.items[1].job_id}/explain`)).body.cause,
+               'waits_for_job');
+  const cancelled = await as('producer', 'POST', '/v1/jobs/cancel',
+                             { batch_id: made.body.batch_id });
+  assert.deepEqual([cancelled.body.count, cancelled.body.next_cursor], [2, null]);
+  const over = await as('viewer', 'GET', `/v1/batches/${made.body.batch_id}`);
+  assert.deepEqual([over.body.done, over.body.failed, over.body.percent], [true, 2, 100]);
+  assert.equal((await as('viewer', 'GET', `/v1/jobs/${over.body.callback_job_id}`)).status, 200);
 });
 
 // A job that ended badly.

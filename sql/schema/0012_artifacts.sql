@@ -42,4 +42,4 @@ CREATE INDEX artifact_inputs_artifact ON artifact_inputs (artifact);
 -- the version before this one go on with the store.
 
 INSERT INTO audit_event_names (event, name) VALUES
-  (43, 'artifact.stored'), (44, 'artifact.removed');
+  (45, 'artifact.stored'), (46, 'artifact.removed');
