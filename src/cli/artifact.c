@@ -151,7 +151,7 @@ static bool target_open(struct cli *cli, struct target *t, struct pawl_error *er
                                "--output - if that is meant and standard output is no terminal");
     t->path = cli->value[OPTION_OUTPUT];
     t->part = str_format(&cli->arena, "%.*s.part", STR(t->path));
-    t->fd = open(t->part.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    t->fd = open(str_cstr(&cli->arena, t->part), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return t->fd >= 0
         || fail(err, PAWL_STORE, "cannot write %.*s: %s", STR(t->part), strerror(errno));
 }
@@ -161,10 +161,10 @@ static bool target_end(struct cli *cli, struct target *t, bool good, struct pawl
     if (t->path.n == 0)
         return good;
     bool closed = close(t->fd) == 0;
-    if (good && closed && rename(t->part.s, str_cstr(&cli->arena, t->path)) == 0)
+    if (good && closed && rename(str_cstr(&cli->arena, t->part), str_cstr(&cli->arena, t->path)) == 0)
         return true;
     int why = errno;
-    unlink(t->part.s);
+    unlink(str_cstr(&cli->arena, t->part));
     return good ? fail(err, PAWL_STORE, "cannot write %.*s: %s", STR(t->path), strerror(why))
                 : false;
 }

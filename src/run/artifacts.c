@@ -165,9 +165,11 @@ static bool find(struct pawl_run *run, const struct inputs *wanted, struct run_i
         .wanted = wanted,
         .found = arena_new(&run->arena, struct artifact, wanted->count + 1),
     };
+    if (!f.found || !inputs)
+        return fail(err, PAWL_NO_MEMORY, "no memory for inputs");
     char *directory = blobs_path(str_of(run->pawl->options.store));
-    bool done = f.found && inputs && directory ? run_do(run, &f.operation, err)
-                                               : fail(err, PAWL_NO_MEMORY, "no memory for inputs");
+    bool done = directory ? run_do(run, &f.operation, err)
+                          : fail(err, PAWL_NO_MEMORY, "no memory for inputs");
     for (size_t i = 0; done && i < wanted->count; i++)
         done = check_file(run, directory, &f.found[i], &inputs[i], err);
     free(directory);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/list.h"
+#include "base/arena.h"
 #include "store/lock_file.h"
 
 enum { NAMES_TRIED = 8, READ_BYTES = 64 << 10 };
@@ -204,23 +204,26 @@ bool blob_remove(const char *directory, struct str name, struct pawl_error *err)
         || refuse(err, "remove a file", directory);
 }
 
+static int is_blob(const struct dirent *entry)
+{
+    return is_name(str_of(entry->d_name));
+}
+
 bool blobs_list(const char *directory, struct arena *arena, struct blob_names *names,
                 struct pawl_error *err)
 {
-    struct list list = list_of(arena, sizeof(struct str));
-    const struct dirent *entry;
-    DIR *opened = opendir(directory);
+    struct dirent **entries = NULL;
     *names = (struct blob_names){0};
-    if (!opened)
+    int count = scandir(directory, &entries, is_blob, NULL);
+    if (count < 0)
         return errno == ENOENT || refuse(err, "look", directory);
-    while ((entry = readdir(opened)) != NULL)
-        if (is_name(str_of(entry->d_name))) {
-            struct str *name = list_add(&list);
-            if (name)
-                *name = str_dup(arena, str_of(entry->d_name));
-        }
-    closedir(opened);
-    *names = (struct blob_names){ list.items, list.count };
+    names->at = arena_new(arena, struct str, (size_t)count + 1);
+    for (int i = 0; i < count; i++) {
+        if (names->at)
+            names->at[names->count++] = str_dup(arena, str_of(entries[i]->d_name));
+        free(entries[i]);
+    }
+    free(entries);
     return !arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to list the files");
 }
 
