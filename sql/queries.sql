@@ -1245,6 +1245,83 @@ SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
  WHERE org = $1 AND job_name = $2 AND id < $3
  ORDER BY id DESC LIMIT $4;
 
+-- ===== artifacts
+
+-- name: artifact_newest
+SELECT coalesce(max(id), 0) FROM artifacts;
+
+-- name: artifact_insert
+INSERT INTO artifacts (id, id_low, org, project_id, file, sha256, bytes, content_type, name,
+                       made_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: artifact_load
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.id = $1 AND a.id_low = $2 AND (a.org = $3 OR $3 = 0);
+
+-- name: artifact_page
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.org = $1 AND a.id < $2
+ ORDER BY a.id DESC LIMIT $3;
+
+-- What a job's commit brought, oldest first.
+-- name: artifacts_of_job
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.job = $1 AND a.job IS NOT NULL
+ ORDER BY a.id;
+
+-- One that the job may have as its output: of its org, of its project or none, and of no job yet.
+-- name: artifact_take
+UPDATE artifacts SET job = $3, execution = $4, authoritative = $5
+ WHERE id = $1 AND id_low = $2 AND job IS NULL
+   AND EXISTS (SELECT 1 FROM jobs j
+                WHERE j.id = $3 AND j.org = artifacts.org
+                  AND (artifacts.project_id IS NULL OR artifacts.project_id = j.project_id));
+
+-- name: artifact_delete
+DELETE FROM artifacts WHERE id = $1;
+
+-- Older than $1, and of no job that is there.
+-- name: artifacts_unused
+SELECT a.id, a.id_low, a.org, a.file FROM artifacts a
+ WHERE a.job IS NULL AND a.created_at < $1
+   AND NOT EXISTS (SELECT 1 FROM artifact_inputs i WHERE i.artifact = a.id)
+ ORDER BY a.created_at, a.id LIMIT $2;
+
+-- name: artifact_has_file
+SELECT count(*) FROM artifacts WHERE file = $1;
+
+-- name: artifacts_leave_job
+UPDATE artifacts SET job = NULL, execution = NULL WHERE job = $1 AND job IS NOT NULL;
+
+-- name: artifact_input_insert
+INSERT INTO artifact_inputs (job, artifact, artifact_low, org) VALUES ($1, $2, $3, $4)
+ON CONFLICT (job, artifact) DO NOTHING;
+
+-- name: artifact_inputs_delete
+DELETE FROM artifact_inputs WHERE job = $1;
+
+-- name: artifact_inputs_of_job
+SELECT i.artifact, i.artifact_low, a.file, a.bytes, a.sha256
+  FROM artifact_inputs i
+  LEFT JOIN artifacts a ON a.id = i.artifact AND a.org = i.org
+ WHERE i.job = $1;
+
+-- name: job_authorized_by
+SELECT authorized_by FROM jobs WHERE id = $1;
+
 -- ===== explain
 
 -- name: instance_any_alive

@@ -70,6 +70,9 @@ enum option {
     OPTION_BATCH_ID,
     OPTION_CALLBACK,
     OPTION_RATE,
+    OPTION_OUTPUT,
+    OPTION_CONTENT_TYPE,
+    OPTION_ARTIFACTS,
     OPTIONS
 };
 
@@ -162,6 +165,7 @@ CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_batch(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_artifact(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);

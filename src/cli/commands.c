@@ -196,6 +196,23 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "create: the project it belongs to" },
              { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
+    { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
+      .details =
+          "put   stores a file, or - for standard input, and prints its id\n"
+          "get   writes the bytes to --output, or to standard output if that is no terminal;\n"
+          "      they are there under that name only if their SHA-256 is right\n"
+          "show  what is known of one\n"
+          "\n"
+          "A job of category transfer names its inputs in its payload, as\n"
+          "{\"input\": {\"artifact_id\": ID, \"sha256\": SUM}}. See docs/artifacts.md.\n",
+      .example = "pawl artifact put report.csv --content-type text/csv",
+      .act = command_artifact,
+      .verbs = "put get show",
+      OFFERS({ OPTION_NAME, "put: what people call it; else the name of the file" },
+             { OPTION_CONTENT_TYPE, "put: what it is; else application/octet-stream" },
+             { OPTION_PROJECT, "put: the project it belongs to" },
+             { OPTION_OUTPUT, "get: the file to write" },
+             WHERE, ORG, JSON, HELP) },
     { "schedules", "", 0, 0, "list what comes by the clock, and when",
       .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl schedules",
@@ -240,7 +257,9 @@ static const struct command commands[] = {
           "Prints `0 violations`, or each one and exits 1.\n",
       .example = "pawl verify --store sqlite:/var/lib/pawl/pawl.db",
       .act = command_verify,
-      OFFERS(STORE, JSON, HELP) },
+      OFFERS({ OPTION_ARTIFACTS, "read the files of artifacts too and check their SHA-256; else\n"
+                                 "only their sizes are looked at" },
+             STORE, JSON, HELP) },
     { "migrate", "", 0, 0, "create the store, or bring its schema up to date",
       .details =
           "Every command that writes does this by itself. A process of an older pawl that has the\n"
@@ -356,10 +375,11 @@ static const struct command commands[] = {
       .details =
           "From the first key of its store on, every request to a server needs one. A key is of\n"
           "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
-          "  producer  enqueue, read, cancel, retry\n"
+          "  producer  enqueue, read, cancel, retry, artifacts\n"
           "  worker    lease, executions, steps, artifacts, read\n"
           "  viewer    read; payloads only if configured\n"
-          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules\n"
+          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules,\n"
+          "            artifacts\n"
           "  admin     all, and keys\n"
           "create prints the key on standard output, once: only a hash of it is stored. To\n"
           "replace a key, create another, let its user change over, then revoke the first.\n"

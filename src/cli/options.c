@@ -86,6 +86,9 @@ static const struct option_row rows[] = {
     [OPTION_AFTER]          = { "after", "ID", "the id of a job", value_is_id, NULL },
     [OPTION_BATCH_ID]       = { "batch-id", "ID", "the id of a batch", value_is_id, NULL },
     [OPTION_CALLBACK]       = { "callback", "TYPE", ANY },
+    [OPTION_OUTPUT]         = { "output", "FILE", ANY },
+    [OPTION_CONTENT_TYPE]   = { "content-type", "TYPE", ANY },
+    [OPTION_ARTIFACTS]      = { "artifacts", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

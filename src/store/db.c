@@ -2,9 +2,11 @@
 #include "store/db.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/list.h"
 #include "store/bell.h"
+#include "store/blob.h"
 #include "store/counts.h"
 #include "store/driver.h"
 #include "store/key_index.h"
@@ -28,8 +30,9 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->later = later_new();
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
+    (*db)->files = blobs_path(options->url);
     bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->counts || !(*db)->later
-                  || !(*db)->observations;
+                  || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -48,6 +51,7 @@ void db_close(struct db *db)
     counts_free(db->counts);
     later_free(db->later);
     observations_free(db->observations);
+    free(db->files);
     db->driver->close(db);
 }
 
@@ -75,6 +79,11 @@ uint64_t db_random(struct db *db)
 int64_t db_wal_bytes(const struct db *db)
 {
     return db->driver->wal_bytes(db);
+}
+
+const char *db_files(const struct db *db)
+{
+    return db->files;
 }
 
 bool db_alone(const struct db *db)

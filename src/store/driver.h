@@ -49,6 +49,7 @@ struct db {
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h
     struct later *later;  // rows that are inserted together; see later.h
+    char *files;          // see db_files
     const struct observers *observers;   // NULL: none; see observe.h
     struct observations *observations;  // of the current transaction
 };
