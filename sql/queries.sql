@@ -236,15 +236,17 @@ SELECT generation, swept_to FROM idempotency_generations
 -- name: key_slot_after
 SELECT slot FROM idempotency_keys WHERE slot >= $1 AND slot < $2 ORDER BY slot LIMIT 1 OFFSET $3;
 
--- The record of a job that lives, or of a key whose time to live is not over, stays.
+-- The record of a job that lives, or of a key whose time to live is not over, stays. Retention
+-- removes no job before, so the record of a job that is not there is over too.
 -- name: key_remove_expired
 DELETE FROM idempotency_keys
  WHERE slot >= $1 AND slot < $2
-   AND EXISTS (SELECT 1 FROM outcomes x
+   AND (NOT EXISTS (SELECT 1 FROM jobs g WHERE g.id = idempotency_keys.job)
+     OR EXISTS (SELECT 1 FROM outcomes x
                  JOIN jobs j ON j.id = x.job
                  JOIN policies p ON p.id = j.policy
                 WHERE x.job = idempotency_keys.job AND x.ended_at IS NOT NULL
-                  AND p.key_ttl_us <= $3 - j.created_at);
+                  AND p.key_ttl_us <= $3 - j.created_at));
 
 -- name: generation_swept
 UPDATE idempotency_generations SET swept_to = $2, sweep_at = $3 WHERE generation = $1;
@@ -687,11 +689,15 @@ VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9);
 -- The newest events first, a bounded number of them, of every org: the caller filters and goes on
 -- from the last. $1 and $2 are the ids between which they lie.
 -- name: audit_page
-SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
+       coalesce(a.actor_type, j.actor_type, r.actor_type),
+       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.request_id, j.request_id, r.request_id),
+       coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
+       coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject
   FROM audit_events a
   LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN removed_jobs r ON r.id = a.job
  WHERE a.id < $1 AND a.id > $2
  ORDER BY a.id DESC LIMIT $3;
 
@@ -707,11 +713,15 @@ SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_typ
 
 -- The other way round, for whoever follows: the events after $1, oldest first.
 -- name: audit_page_after
-SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
+       coalesce(a.actor_type, j.actor_type, r.actor_type),
+       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.request_id, j.request_id, r.request_id),
+       coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
+       coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject
   FROM audit_events a
   LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN removed_jobs r ON r.id = a.job
  WHERE a.id > $1
  ORDER BY a.id LIMIT $2;
 
@@ -1179,3 +1189,39 @@ UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND 
 
 -- name: leader_leave
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND boot_id = $2;
+
+-- ===== seals
+
+-- name: seal_newest
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals ORDER BY seal DESC LIMIT 1;
+
+-- name: seals_after
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal > $1 ORDER BY seal LIMIT $2;
+
+-- name: seal_insert
+INSERT INTO audit_seals (seal, first_id, last_id, events, newest_at, sealed_at, contents, hash,
+                         marks)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: seal_of_hash
+-- scans: the seals, a short row for 500 events, when somebody compares a hash that was kept
+SELECT seal FROM audit_seals WHERE hash = $1;
+
+-- name: seals_total
+-- scans: the seals, a short row for 500 events, for the progress bar
+SELECT coalesce(sum(events), 0) FROM audit_seals WHERE pruned_at IS NULL;
+
+-- Whatever is not sealed yet.
+-- name: audit_unsealed
+SELECT count(*) FROM audit_events WHERE id > $1;
+
+-- Whether an event of this kind is about this subject, and where.
+-- name: audit_of_subject
+SELECT id FROM audit_events WHERE subject = $1 AND event = $2 AND org = 0
+ ORDER BY id DESC LIMIT 1;
+
+-- name: seal_newest_pruned
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE pruned_at IS NOT NULL ORDER BY seal DESC LIMIT 1;

@@ -78,6 +78,29 @@ void box_reopen(struct box *box)
     box->db = open_db(box, false);
 }
 
+// The triggers that migration 8 replaced, as they were.
+#define TRIGGER(name, what, then) \
+    "DROP TRIGGER " name "; CREATE TRIGGER " name " " what \
+    " BEGIN SELECT RAISE(ABORT, '" then "'); END;"
+#define UNDO_AUDIT                                                                          \
+    "DROP VIEW pawl_audit;"                                                                 \
+    "CREATE VIEW pawl_audit AS SELECT a.id, a.at, n.name AS event, o.org_id, j.project_id," \
+    " a.job AS job_id, a.attempt, a.detail, a.subject FROM audit_events a"                  \
+    " JOIN audit_event_names n ON n.event = a.event LEFT JOIN orgs o ON o.id = a.org"       \
+    " LEFT JOIN jobs j ON j.id = a.job;"                                                    \
+    TRIGGER("audit_no_delete", "BEFORE DELETE ON audit_events", "append-only")              \
+    TRIGGER("jobs_kept", "BEFORE DELETE ON jobs", "kept")                                   \
+    TRIGGER("jobs_no_update", "BEFORE UPDATE ON jobs", "written once")                      \
+    TRIGGER("executions_final", "AFTER UPDATE ON executions WHEN OLD.finished_at IS NOT NULL", \
+            "final")                                                                        \
+    TRIGGER("outcomes_final", "BEFORE UPDATE OF state ON outcomes WHEN"                     \
+            " OLD.ended_at IS NOT NULL", "final")                                           \
+    TRIGGER("job_runs_final", "BEFORE UPDATE ON job_runs WHEN OLD.finished_at IS NOT NULL", \
+            "final")                                                                        \
+    "DROP TABLE audit_seals; DROP TABLE removed_jobs; DROP TABLE erasures;"                 \
+    "ALTER TABLE orgs DROP COLUMN erased_at;"                                               \
+    "DELETE FROM audit_event_names WHERE event > 41;"
+
 // How each migration is undone, where a test needs that.
 static const char *const undo[] = {
     [3] = "DROP VIEW pawl_idempotency_keys; DROP TABLE queue_counts; DROP TABLE queue_pauses;"
@@ -88,6 +111,7 @@ static const char *const undo[] = {
           "DELETE FROM audit_event_names WHERE event > 33;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
+    [8] = UNDO_AUDIT,
 };
 
 void box_as_of(struct box *box, int version)

@@ -70,6 +70,41 @@ bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS])
     return sodium_memcmp(a, b, HASH_DIGITS) == 0;
 }
 
+// ----- a hash over many pieces
+
+_Static_assert(sizeof(struct hash_sum) >= sizeof(crypto_generichash_state), "the state fits");
+_Static_assert(_Alignof(struct hash_sum) >= _Alignof(crypto_generichash_state), "and is aligned");
+
+static crypto_generichash_state *state_of(struct hash_sum *sum)
+{
+    return (crypto_generichash_state *)sum->state;
+}
+
+void sum_begin(struct hash_sum *sum)
+{
+    crypto_generichash_init(state_of(sum), NULL, 0, crypto_generichash_BYTES);
+}
+
+void sum_number(struct hash_sum *sum, int64_t number)
+{
+    unsigned char bytes[8];
+    put_number(bytes, (uint64_t)number);
+    crypto_generichash_update(state_of(sum), bytes, sizeof bytes);
+}
+
+void sum_text(struct hash_sum *sum, struct str text)
+{
+    sum_number(sum, (int64_t)text.n);
+    crypto_generichash_update(state_of(sum), bytes_of(text), text.n);
+}
+
+void sum_end(struct hash_sum *sum, char digits[HASH_DIGITS + 1])
+{
+    unsigned char digest[crypto_generichash_BYTES];
+    crypto_generichash_final(state_of(sum), digest, sizeof digest);
+    sodium_bin2hex(digits, HASH_DIGITS + 1, digest, sizeof digest);
+}
+
 void wipe(void *bytes, size_t n)
 {
     sodium_memzero(bytes, n);
