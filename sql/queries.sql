@@ -1225,3 +1225,12 @@ SELECT id FROM audit_events WHERE subject = $1 AND event = $2 AND org = 0
 -- name: seal_newest_pruned
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
   FROM audit_seals WHERE pruned_at IS NOT NULL ORDER BY seal DESC LIMIT 1;
+
+-- The first event from an id on.
+-- name: audit_from
+SELECT id, at FROM audit_events WHERE id >= $1 ORDER BY id LIMIT 1;
+
+-- The seal over an event, which is not before the seal $1.
+-- name: seal_over
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal >= $1 AND last_id >= $2 ORDER BY seal LIMIT 1;

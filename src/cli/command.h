@@ -66,6 +66,11 @@ enum option {
     OPTION_ERROR,
     OPTION_REASON,
     OPTION_NEW_PAYLOAD,
+    OPTION_JOB,
+    OPTION_EVENT,
+    OPTION_HEAD,
+    OPTION_SINCE,
+    OPTION_AFTER,
     OPTIONS
 };
 
@@ -166,6 +171,7 @@ CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_audit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

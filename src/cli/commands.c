@@ -290,6 +290,29 @@ static const struct command commands[] = {
       .act = command_org,
       .verbs = "list disable",
       OFFERS(STORE, JSON, HELP) },
+    { "audit", "list|verify|export|seal", 1, 1,
+      "who did what, and whether the record of it is whole",
+      .details =
+          "list    what was done in an org, newest first\n"
+          "verify  recomputes the chain of seals: says of every event and every seal that was\n"
+          "        changed, removed or put in which one it is, and exits 1. What was cut off at\n"
+          "        the end is found with --head, a hash that an earlier run printed\n"
+          "export  one JSON object per line, oldest first, each with its seal. To go on where an\n"
+          "        earlier export ended, pass its last event_id as --after\n"
+          "seal    seals what is not sealed yet; a server does it by itself, seconds behind\n"
+          "\n"
+          "All but list work on a store only.\n",
+      .example = "pawl audit verify --store sqlite:pawl.db",
+      .act = command_audit,
+      .verbs = "list verify export seal",
+      OFFERS({ OPTION_JOB, "list: only of this job" },
+             { OPTION_EVENT, "list: only of this name, such as job.failed" },
+             { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },
+             { OPTION_HEAD, "verify: the chain must have a seal with this hash" },
+             { OPTION_SINCE, "export: from this time on" },
+             { OPTION_AFTER, "export: after this event" },
+             { OPTION_ORG, "only of this org; list: else the default org" },
+             WHERE, JSON, HELP) },
     { "completion", "bash|zsh", 1, 1, "print a script that completes commands in a shell",
       .details =
           "For one session of bash: source <(pawl completion bash). For good it is installed with\n"

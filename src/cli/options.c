@@ -81,6 +81,11 @@ static const struct option_row rows[] = {
                                 fingerprint_valid, NULL },
     [OPTION_REASON]         = { "reason", "TEXT", ANY },
     [OPTION_NEW_PAYLOAD]    = { "payload", "JSON", ANY },
+    [OPTION_JOB]            = { "job", "ID", ANY },
+    [OPTION_EVENT]          = { "event", "EVENT", ANY },
+    [OPTION_HEAD]           = { "head", "HASH", "64 digits 0-9 a-f", value_is_hash, NULL },
+    [OPTION_SINCE]          = { "since", "TIME", MOMENT },
+    [OPTION_AFTER]          = { "after", "ID", NUMBER },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

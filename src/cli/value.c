@@ -2,7 +2,9 @@
 #include "cli/value.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/time_text.h"
 #include "model/role.h"
 
@@ -72,6 +74,11 @@ bool value_is_part(struct str text)
 bool value_is_mode(struct str text)
 {
     return str_eq(text, S("embedded")) || str_eq(text, S("http"));
+}
+
+bool value_is_hash(struct str text)
+{
+    return text.n == HASH_DIGITS && strspn(text.s, "0123456789abcdef") >= HASH_DIGITS;
 }
 
 bool value_is_role(struct str text)

@@ -134,6 +134,9 @@ struct event_list {
 CHECKED bool events_of_org(struct tx *tx, const struct event_filter *filter,
                            struct event_list *list, struct pawl_error *err);
 
+// The newest id of an event before this time; 0: there is none.
+CHECKED bool events_before(struct tx *tx, pawl_time time, int64_t *id, struct pawl_error *err);
+
 // The same events after the id `*after`, oldest first: nothing is left out between two calls. The
 // last row that was looked at becomes `*after`; list->next is 0 when there was none after it.
 CHECKED bool events_after(struct tx *tx, int64_t *after, size_t limit, struct event_list *list,

@@ -115,6 +115,18 @@ bool seal_newest_pruned(struct tx *tx, struct seal *seal, struct pawl_error *err
     return load(tx, Q_SEAL_NEWEST_PRUNED, seal, err);
 }
 
+bool seal_over(struct tx *tx, int64_t from, int64_t event, struct seal *seal,
+               struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    *seal = (struct seal){0};
+    if (!sql_ask(tx, &rows, Q_SEAL_OVER, err, INT(from), INT(event)))
+        return false;
+    if (rows_next(&rows))
+        seal_read(&rows, seal);
+    return rows_ok(&rows, err);
+}
+
 // ----- sealing
 
 // The events that follow the last seal, gathered until they are enough for the next.

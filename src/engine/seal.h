@@ -33,6 +33,10 @@ struct seal {
 // The newest seal: its hash is the head of the chain.
 CHECKED bool seal_newest(struct tx *tx, struct seal *seal, struct pawl_error *err);
 
+// The seal over an event, looked for from the seal `from` on.
+CHECKED bool seal_over(struct tx *tx, int64_t from, int64_t event, struct seal *seal,
+                       struct pawl_error *err);
+
 struct seals {
     struct seal *at;
     size_t count;
