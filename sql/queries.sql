@@ -1196,6 +1196,10 @@ UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
   FROM audit_seals ORDER BY seal DESC LIMIT 1;
 
+-- name: seal_load
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal = $1;
+
 -- name: seals_after
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
   FROM audit_seals WHERE seal > $1 ORDER BY seal LIMIT $2;
@@ -1234,3 +1238,94 @@ SELECT id, at FROM audit_events WHERE id >= $1 ORDER BY id LIMIT 1;
 -- name: seal_over
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
   FROM audit_seals WHERE seal >= $1 AND last_id >= $2 ORDER BY seal LIMIT 1;
+
+-- ===== retention
+
+-- Ended jobs after the job $1, of a bounded number of them, and whether each may go: it ended before
+-- $3, as a closed dead letter before $4, its key is free, and no job that is there was made of it.
+-- name: retention_jobs
+SELECT x.job,
+       CASE WHEN x.ended_at IS NOT NULL AND x.dead_letter IS DISTINCT FROM 'open'
+             AND x.ended_at <= CASE WHEN x.dead_letter IS NULL THEN $3 ELSE $4 END
+             AND p.key_ttl_us <= $5 - j.created_at
+             AND NOT EXISTS (SELECT 1 FROM jobs c WHERE c.parent = x.job) THEN 1 ELSE 0 END
+  FROM outcomes x
+  LEFT JOIN jobs j ON j.id = x.job
+  LEFT JOIN policies p ON p.id = j.policy
+ WHERE x.job > $1 AND x.job < $2
+ ORDER BY x.job LIMIT $6;
+
+-- name: removed_insert
+INSERT INTO removed_jobs (id, id_low, org, type, project_id, actor_type, actor_id, request_id,
+                          correlation_id, removed_at)
+SELECT id, id_low, org, type, project_id, actor_type, actor_id, request_id, correlation_id, $2
+  FROM jobs WHERE id = $1;
+
+-- Lines of the log of one job, a bounded number of them.
+-- name: removed_logs
+DELETE FROM execution_logs
+ WHERE job = $1
+   AND seq <= (SELECT max(l.seq) FROM (SELECT seq FROM execution_logs WHERE job = $1
+                                        ORDER BY seq LIMIT $2) l);
+
+-- name: removed_steps
+DELETE FROM steps WHERE job = $1;
+
+-- name: removed_change
+DELETE FROM changes WHERE job = $1;
+
+-- name: removed_wait_limit
+DELETE FROM wait_limits WHERE job = $1;
+
+-- name: removed_slot
+DELETE FROM job_runs WHERE job = $1 AND finished_at IS NOT NULL;
+
+-- name: removed_erasure
+DELETE FROM erasures WHERE job = $1;
+
+-- name: removed_job
+DELETE FROM jobs WHERE id = $1;
+
+-- name: removed_executions
+DELETE FROM executions WHERE job = $1;
+
+-- name: removed_outcome
+DELETE FROM outcomes WHERE job = $1;
+
+-- The next job after $1 that has a log, and when it ended.
+-- name: retention_log
+SELECT l.job, coalesce(x.ended_at, 0)
+  FROM execution_logs l
+  LEFT JOIN outcomes x ON x.job = l.job
+ WHERE l.job > $1 ORDER BY l.job LIMIT 1;
+
+-- Of the oldest slots that were skipped, a bounded number, those recorded before $1.
+-- name: retention_skips_count
+SELECT count(*) FROM (SELECT recorded_at FROM slot_skips WHERE id > $2 ORDER BY id LIMIT $3) s
+ WHERE s.recorded_at <= $1;
+
+-- name: retention_skips
+DELETE FROM slot_skips
+ WHERE recorded_at <= $1
+   AND id <= (SELECT max(s.id) FROM (SELECT id FROM slot_skips ORDER BY id LIMIT $2) s);
+
+-- name: seal_prune
+UPDATE audit_seals SET pruned_at = $2, marks = NULL WHERE seal = $1 AND pruned_at IS NULL;
+
+-- The events of a seal that was pruned.
+-- name: audit_prune
+DELETE FROM audit_events WHERE id > $1 AND id <= $2;
+
+-- Removed jobs of which no event is left: $1 is the time up to which events were pruned.
+-- name: forgotten_note
+UPDATE forgotten_jobs
+   SET newest = (SELECT coalesce(max(f.id), 0)
+                   FROM (SELECT newest AS id FROM forgotten_jobs
+                         UNION ALL
+                         SELECT * FROM (SELECT r.id FROM removed_jobs r WHERE r.removed_at < $1
+                                         ORDER BY r.removed_at, r.id LIMIT $2) o) f);
+
+-- name: forgotten_delete
+DELETE FROM removed_jobs
+ WHERE id IN (SELECT r.id FROM removed_jobs r WHERE r.removed_at < $1
+               ORDER BY r.removed_at, r.id LIMIT $2);

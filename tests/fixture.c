@@ -97,6 +97,7 @@ void box_reopen(struct box *box)
             " OLD.ended_at IS NOT NULL", "final")                                           \
     TRIGGER("job_runs_final", "BEFORE UPDATE ON job_runs WHEN OLD.finished_at IS NOT NULL", \
             "final")                                                                        \
+    "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs;"                                    \
     "DROP TABLE audit_seals; DROP TABLE removed_jobs; DROP TABLE erasures;"                 \
     "ALTER TABLE orgs DROP COLUMN erased_at;"                                               \
     "DELETE FROM audit_event_names WHERE event > 41;"

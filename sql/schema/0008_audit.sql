@@ -21,6 +21,11 @@ STRICT --sqlite
 ;
 CREATE INDEX audit_seals_pruned ON audit_seals (seal) WHERE pruned_at IS NOT NULL;
 
+-- Up to which time events may be gone; 0: all are there.
+CREATE VIEW audit_pruned AS
+SELECT coalesce((SELECT s.newest_at FROM audit_seals s WHERE s.pruned_at IS NOT NULL
+                  ORDER BY s.seal DESC LIMIT 1), 0) AS at;
+
 CREATE TRIGGER audit_seals_kept BEFORE DELETE ON audit_seals --sqlite
 BEGIN SELECT RAISE(ABORT, 'seals are kept'); END; --sqlite
 CREATE TRIGGER audit_seals_stay BEFORE UPDATE ON audit_seals --sqlite
@@ -47,6 +52,15 @@ CREATE TABLE removed_jobs (
 STRICT --sqlite
 ;
 CREATE INDEX removed_jobs_at ON removed_jobs (removed_at, id);
+
+-- The newest job of which not even that is left. The record of an idempotency key can outlive it.
+CREATE TABLE forgotten_jobs (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  newest INTEGER NOT NULL
+)
+STRICT --sqlite
+;
+INSERT INTO forgotten_jobs (only_row, newest) VALUES (1, 0);
 
 -- Whose payload, result, errors and logs were erased on request. While it is `under_way`, within
 -- one transaction, what is otherwise written once may be overwritten.

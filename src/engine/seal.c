@@ -127,6 +127,45 @@ bool seal_over(struct tx *tx, int64_t from, int64_t event, struct seal *seal,
     return rows_ok(&rows, err);
 }
 
+bool seal_load(struct tx *tx, int64_t number, struct seal *seal, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    *seal = (struct seal){0};
+    if (!sql_ask(tx, &rows, Q_SEAL_LOAD, err, INT(number)))
+        return false;
+    if (rows_next(&rows))
+        seal_read(&rows, seal);
+    return rows_ok(&rows, err);
+}
+
+bool seal_fits(struct tx *tx, const struct seal *before, const struct seal *seal, bool *fits,
+               struct pawl_error *err)
+{
+    char contents[HASH_DIGITS + 1], hash[HASH_DIGITS + 1];
+    struct sealed_event event = {0};
+    struct hash_sum sum;
+    int64_t events = 0;
+    bool got = true;
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_AUDIT_PAGE_AFTER, err, INT(before->last_id),
+                 INT(SEAL_EVENTS_MAX + 1)))
+        return false;
+    sum_begin(&sum);
+    while (got) {
+        if (!sealed_event_next(tx, &rows, &event, &got, err))
+            return false;
+        if (!got || event.id > seal->last_id)
+            break;
+        sum_text(&sum, str_of(event.hash));
+        events++;
+    }
+    sum_end(&sum, contents);
+    seal_hash(seal, before->hash, hash);
+    *fits = events == seal->events && str_eq(str_of(contents), seal->contents)
+         && str_eq(str_of(hash), seal->hash);
+    return true;
+}
+
 // ----- sealing
 
 // The events that follow the last seal, gathered until they are enough for the next.

@@ -33,6 +33,14 @@ struct seal {
 // The newest seal: its hash is the head of the chain.
 CHECKED bool seal_newest(struct tx *tx, struct seal *seal, struct pawl_error *err);
 
+// One seal by its number; its own is 0 when there is none.
+CHECKED bool seal_load(struct tx *tx, int64_t number, struct seal *seal, struct pawl_error *err);
+
+// Whether the events between the seal before it and its last are those it was put over, and its
+// hash follows from that of the one before.
+CHECKED bool seal_fits(struct tx *tx, const struct seal *before, const struct seal *seal,
+                       bool *fits, struct pawl_error *err);
+
 // The seal over an event, looked for from the seal `from` on.
 CHECKED bool seal_over(struct tx *tx, int64_t from, int64_t event, struct seal *seal,
                        struct pawl_error *err);
