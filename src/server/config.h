@@ -5,6 +5,7 @@
 // which reading, `pawl config keys` and docs/configuration.md come.
 #pragma once
 
+#include "engine/retention.h"
 #include "model/contract.h"
 #include "model/job_type.h"
 #include "model/schedule.h"
@@ -78,6 +79,11 @@ struct config_schedule {
     bool paused;                      // when it is made; later an operator decides
 };
 
+struct config_retention {
+    struct retention keep;
+    int64_t rate;                     // rows a second
+};
+
 enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
@@ -99,6 +105,7 @@ struct config {
     size_t type_count;
     const struct config_schedule *schedules;
     size_t schedule_count;
+    struct config_retention retention;
 };
 
 // Everything at its default.
