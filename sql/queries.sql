@@ -913,7 +913,7 @@ UPDATE api_keys SET last_used_at = $2
 SELECT count(*) FROM (SELECT 1 FROM api_keys LIMIT 1) AS first;
 
 -- name: org_page
-SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
            AND (k.expires_at IS NULL OR k.expires_at > $3))
@@ -922,7 +922,7 @@ SELECT o.id, o.org_id, o.created_at, o.disabled_at,
  ORDER BY o.id LIMIT $2;
 
 -- name: org_load
-SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
            AND (k.expires_at IS NULL OR k.expires_at > $2))
@@ -1329,3 +1329,63 @@ UPDATE forgotten_jobs
 DELETE FROM removed_jobs
  WHERE id IN (SELECT r.id FROM removed_jobs r WHERE r.removed_at < $1
                ORDER BY r.removed_at, r.id LIMIT $2);
+
+-- ===== erasing
+
+-- name: erasure_begin
+INSERT INTO erasures (job, org, erased_at, under_way) VALUES ($1, $2, $3, 1)
+ON CONFLICT (job) DO NOTHING;
+
+-- name: erase_payload
+UPDATE jobs SET payload = $2 WHERE id = $1;
+
+-- name: erase_outcome
+UPDATE outcomes SET result = NULL, error = CASE WHEN error IS NOT NULL THEN $2 END
+ WHERE job = $1;
+
+-- name: erase_executions
+UPDATE executions
+   SET error_message = CASE WHEN error_message IS NOT NULL THEN $2 END, error_detail = NULL,
+       progress_message = NULL
+ WHERE job = $1;
+
+-- name: erase_steps
+UPDATE steps
+   SET result = CASE WHEN result IS NOT NULL THEN 'null' END,
+       error_message = CASE WHEN error_message IS NOT NULL THEN $2 END
+ WHERE job = $1;
+
+-- name: erase_logs
+DELETE FROM execution_logs WHERE job = $1;
+
+-- name: erase_slot
+UPDATE job_runs SET error_message = $2 WHERE job = $1 AND error_message IS NOT NULL;
+
+-- name: erasure_end
+UPDATE erasures SET under_way = 0 WHERE job = $1;
+
+-- name: org_enable
+UPDATE orgs SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL;
+
+-- name: org_running
+-- scans: live executions only, by their own index
+SELECT count(*) FROM executions WHERE finished_at IS NULL AND org = $1;
+
+-- The newest jobs before $1 and whose they are, a bounded number of them.
+-- name: org_job_page
+SELECT id, org FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT $2;
+
+-- name: org_keys_unname
+UPDATE api_keys SET name = NULL WHERE org = $1 AND name IS NOT NULL;
+
+-- name: org_schedules_delete
+DELETE FROM schedules WHERE org = $1;
+
+-- name: org_runs_delete
+DELETE FROM job_runs WHERE org = $1;
+
+-- name: org_skips_delete
+DELETE FROM slot_skips WHERE org = $1;
+
+-- name: org_erased
+UPDATE orgs SET erased_at = $2 WHERE id = $1;

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "engine/api_key.h"
+#include "engine/erase.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/letter.h"
@@ -269,6 +270,9 @@ bool job_remake(struct tx *tx, const struct job *old, const struct remake *how, 
 {
     struct key_slot slot;
     struct contract contract = old->contract;
+    if (how->payload.n == 0 && job_erased(old))
+        return fail(err, PAWL_CONFLICT, "the payload of job %.*s was erased: it cannot be run again",
+                    STR(id_text(tx->arena, old->id)));
     contract.parent = old->id;
     contract.origin = how->origin;
     contract.scheduled_for = 0;

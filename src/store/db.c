@@ -63,6 +63,11 @@ bool db_harden(struct db *db, struct pawl_error *err)
                                  "before it does");
 }
 
+bool db_scrub(struct db *db, bool compact, struct pawl_error *err)
+{
+    return db->driver->scrub(db, compact, err);
+}
+
 uint64_t db_random(struct db *db)
 {
     if (db->dice_left == 0) {
@@ -183,6 +188,12 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
     return later_run(tx, LATER_ALL, err) && tx->db->driver->execute_application(tx->db, sql, err);
+}
+
+bool tx_overwrite(struct tx *tx, struct pawl_error *err)
+{
+    assert(tx->open);
+    return later_run(tx, LATER_ALL, err) && tx->db->driver->overwrite(tx->db, err);
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)

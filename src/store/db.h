@@ -49,6 +49,11 @@ bool db_checkpoint(struct db *db);
 // read may be in memory only: nothing may be answered from it, or built on it, before this is done.
 CHECKED bool db_harden(struct db *db, struct pawl_error *err);
 
+// Leaves nothing of what tx_overwrite was for outside the records: empties the log, waiting for
+// readers, and with `compact` writes the whole file anew, free space left out. PAWL_BUSY when a
+// reader holds on to the log.
+CHECKED bool db_scrub(struct db *db, bool compact, struct pawl_error *err);
+
 // Rings, as a commit with news does: in this process and in all others that listen.
 void db_ring(struct db *db);
 
@@ -100,6 +105,10 @@ CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, str
 // work and must be opened again to look.
 CHECKED bool tx_commit(struct tx *tx, struct pawl_error *err);
 void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx)
+
+// From here on what the transaction deletes or replaces is overwritten in the file. The log, which
+// has earlier copies of it, is emptied by the next db_checkpoint that finds no reader in its way.
+CHECKED bool tx_overwrite(struct tx *tx, struct pawl_error *err);
 
 // A part of a transaction that can be taken back alone. Not for hot paths.
 CHECKED bool tx_mark(struct tx *tx, struct pawl_error *err);
