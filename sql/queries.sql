@@ -1194,7 +1194,7 @@ UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND instance = $1 AND
 
 -- name: seal_newest
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
-  FROM audit_seals ORDER BY seal DESC LIMIT 1;
+  FROM audit_seals WHERE seal = (SELECT max(seal) FROM audit_seals);
 
 -- name: seal_load
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
@@ -1228,7 +1228,7 @@ SELECT id FROM audit_events WHERE subject = $1 AND event = $2 AND org = 0
 
 -- name: seal_newest_pruned
 SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
-  FROM audit_seals WHERE pruned_at IS NOT NULL ORDER BY seal DESC LIMIT 1;
+  FROM audit_seals WHERE seal = (SELECT max(seal) FROM audit_seals WHERE pruned_at IS NOT NULL);
 
 -- The first event from an id on.
 -- name: audit_from
@@ -1301,10 +1301,12 @@ SELECT l.job, coalesce(x.ended_at, 0)
 
 -- Of the oldest slots that were skipped, a bounded number, those recorded before $1.
 -- name: retention_skips_count
+-- scans: once, when somebody asks what would go
 SELECT count(*) FROM (SELECT recorded_at FROM slot_skips WHERE id > $2 ORDER BY id LIMIT $3) s
  WHERE s.recorded_at <= $1;
 
 -- name: retention_skips
+-- scans: so many of the oldest
 DELETE FROM slot_skips
  WHERE recorded_at <= $1
    AND id <= (SELECT max(s.id) FROM (SELECT id FROM slot_skips ORDER BY id LIMIT $2) s);
@@ -1318,6 +1320,7 @@ DELETE FROM audit_events WHERE id > $1 AND id <= $2;
 
 -- Removed jobs of which no event is left: $1 is the time up to which events were pruned.
 -- name: forgotten_note
+-- scans: a table of one row, and so many of the oldest
 UPDATE forgotten_jobs
    SET newest = (SELECT coalesce(max(f.id), 0)
                    FROM (SELECT newest AS id FROM forgotten_jobs

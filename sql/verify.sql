@@ -548,6 +548,7 @@ SELECT a.job, 'event ' || a.id || ', ' || n.name
 
 -- name: verify_job_letter
 -- invariant: a dead letter is closed once, and the audit trail has it
+-- scans: a view of one row
 SELECT x.job, x.dead_letter
   FROM outcomes x
  WHERE x.job > $1 AND x.job <= $2 AND x.dead_letter IS NOT NULL
@@ -559,6 +560,7 @@ SELECT x.job, x.dead_letter
 
 -- name: verify_job_event_missing
 -- invariant: requests to cancel and dead letters are in the audit trail, once
+-- scans: a view of one row
 SELECT e.job, 'attempt ' || e.attempt || ': job.cancel_requested'
   FROM executions e
  WHERE e.job > $1 AND e.job <= $2 AND e.cancel_requested_at > (SELECT at FROM audit_pruned)
@@ -657,7 +659,7 @@ SELECT k.job, 'slot ' || k.slot
   FROM idempotency_keys k
   LEFT JOIN jobs j ON j.id = k.job
  WHERE k.slot > $1 AND k.slot <= $2
-   AND ((j.id IS NULL AND k.job > (SELECT newest FROM forgotten_jobs)
+   AND ((j.id IS NULL AND k.job > (SELECT newest FROM forgotten_jobs WHERE only_row = 1)
          AND NOT EXISTS (SELECT 1 FROM removed_jobs r WHERE r.id = k.job))
      OR k.last_seen_at < j.created_at);
 

@@ -23,8 +23,9 @@ CREATE INDEX audit_seals_pruned ON audit_seals (seal) WHERE pruned_at IS NOT NUL
 
 -- Up to which time events may be gone; 0: all are there.
 CREATE VIEW audit_pruned AS
-SELECT coalesce((SELECT s.newest_at FROM audit_seals s WHERE s.pruned_at IS NOT NULL
-                  ORDER BY s.seal DESC LIMIT 1), 0) AS at;
+SELECT coalesce((SELECT s.newest_at FROM audit_seals s
+                  WHERE s.seal = (SELECT max(p.seal) FROM audit_seals p
+                                   WHERE p.pruned_at IS NOT NULL)), 0) AS at;
 
 CREATE TRIGGER audit_seals_kept BEFORE DELETE ON audit_seals --sqlite
 BEGIN SELECT RAISE(ABORT, 'seals are kept'); END; --sqlite
@@ -76,8 +77,9 @@ STRICT --sqlite
 -- Events leave only with their seal, which says so; a job leaves its line in removed_jobs.
 DROP TRIGGER audit_no_delete; --sqlite
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit_events --sqlite
-WHEN OLD.id > coalesce((SELECT s.last_id FROM audit_seals s WHERE s.pruned_at IS NOT NULL --sqlite
-                         ORDER BY s.seal DESC LIMIT 1), 0) --sqlite
+WHEN OLD.id > coalesce((SELECT s.last_id FROM audit_seals s --sqlite
+                         WHERE s.seal = (SELECT max(p.seal) FROM audit_seals p --sqlite
+                                          WHERE p.pruned_at IS NOT NULL)), 0) --sqlite
 BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END; --sqlite
 DROP TRIGGER jobs_kept; --sqlite
 CREATE TRIGGER jobs_kept BEFORE DELETE ON jobs --sqlite
