@@ -26,7 +26,7 @@ struct page {
     void *self;
 };
 
-enum job_act { ACT_SUBMIT, ACT_CANCEL, ACT_RETRY, JOB_ACTS };
+enum job_act { ACT_SUBMIT, ACT_CANCEL, ACT_RETRY, ACT_ERASE, JOB_ACTS };
 
 // One piece of emptying a queue.
 struct purging {

@@ -127,6 +127,7 @@ static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t *
         [ACT_SUBMIT] = "/submit",
         [ACT_CANCEL] = "/cancel",
         [ACT_RETRY] = "/retry",
+        [ACT_ERASE] = "/erase",
     };
     _Static_assert(countof(words) == JOB_ACTS, "one word per act");
     struct request request = { .method = "POST", .path = job_path(cli, id, words[act]) };

@@ -5,6 +5,7 @@
 #include "base/json_put.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "engine/erase.h"
 #include "engine/event.h"
 #include "engine/explain.h"
 #include "engine/step.h"
@@ -194,6 +195,7 @@ static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t *
         [ACT_SUBMIT] = job_submit,
         [ACT_CANCEL] = job_cancel,
         [ACT_RETRY] = job_retry,
+        [ACT_ERASE] = job_erase,
     };
     _Static_assert(countof(acts) == JOB_ACTS, "one operation per act");
     struct job changed;

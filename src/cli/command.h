@@ -71,6 +71,7 @@ enum option {
     OPTION_HEAD,
     OPTION_SINCE,
     OPTION_AFTER,
+    OPTION_COMPACT,
     OPTIONS
 };
 
@@ -171,6 +172,8 @@ CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_retention(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_erase(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_audit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);

@@ -282,14 +282,38 @@ static const struct command commands[] = {
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
              WHERE, ORG, JSON, HELP) },
-    { "org", "list|disable [UUID]", 1, 2, "list the orgs of a store, or refuse all keys of one",
+    { "org", "list|disable|enable|erase [UUID]", 1, 2,
+      "list the orgs of a store, refuse all keys of one, or erase it",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
-          "with one of its keys is answered any more.\n",
+          "with one of its keys is answered any more. enable takes that back.\n"
+          "erase disables it, revokes its keys and removes all its jobs and schedules, for good;\n"
+          "its audit trail, which has ids and no contents, is kept as long as any. Without --yes\n"
+          "it only says how much that is. Jobs that run are in the way. Backups are not touched.\n",
       .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
       .act = command_org,
-      .verbs = "list disable",
-      OFFERS(STORE, JSON, HELP) },
+      .verbs = "list disable enable erase",
+      OFFERS({ OPTION_YES, "erase, and do not only count" },
+             { OPTION_COMPACT, "after erasing, write the store's file anew" }, STORE, JSON, HELP) },
+    { "erase", "ID", 1, 1, "overwrite the contents of a job that has ended",
+      .details =
+          "Payload, result, errors, progress, results of steps and the log go; state, times, ids\n"
+          "and the audit trail stay. It cannot be run again. Jobs that were made of it have\n"
+          "contents of their own, and backups are not touched.\n",
+      .example = "pawl erase 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_erase,
+      OFFERS({ OPTION_COMPACT, "on a store: write its file anew, so that free space has no older\n"
+                               "copy; takes as long as copying the store, and as much room" },
+             WHERE, ORG, JSON, HELP) },
+    { "retention", "", 0, 0, "remove what has ended long enough ago, now",
+      .details =
+          "Does at once what servers do every hour (schedule `pawl.retention`), by the times under\n"
+          "`retention:` of the configuration. Not removed are jobs that have not ended, open dead\n"
+          "letters, jobs whose idempotency key still counts, and jobs of which another was made.\n",
+      .example = "pawl retention --dry-run --config pawl.yaml --store sqlite:pawl.db",
+      .act = command_retention,
+      OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
+             { OPTION_CONFIG, "whose times; else those built in" }, STORE, JSON, HELP) },
     { "audit", "list|verify|export|seal", 1, 1,
       "who did what, and whether the record of it is whole",
       .details =

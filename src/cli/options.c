@@ -86,6 +86,7 @@ static const struct option_row rows[] = {
     [OPTION_HEAD]           = { "head", "HASH", "64 digits 0-9 a-f", value_is_hash, NULL },
     [OPTION_SINCE]          = { "since", "TIME", MOMENT },
     [OPTION_AFTER]          = { "after", "ID", NUMBER },
+    [OPTION_COMPACT]        = { "compact", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

@@ -1,6 +1,7 @@
 // pawl org: the tenants of a store, for whoever has the store itself.
 #include <stdio.h>
 
+#include "cli/erase.h"
 #include "cli/object.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -18,6 +19,7 @@ static json_t *org_json(struct arena *arena, const struct org *org)
         { "org_id", json_text_or_null(org->org_id) },
         { "created_at", json_time_or_null(arena, org->created_at) },
         { "disabled_at", json_time_or_null(arena, org->disabled_at) },
+        { "erased_at", json_time_or_null(arena, org->erased_at) },
         { "keys", json_integer(org->keys) },
     };
     return json_object_of(fields, countof(fields));
@@ -72,7 +74,10 @@ static bool list(struct cli *cli, struct pawl_error *err)
     return true;
 }
 
-static bool disable(struct cli *cli, struct pawl_error *err)
+typedef bool org_operation(struct tx *tx, struct str org_id, struct org *org,
+                           struct pawl_error *err);
+
+static bool act(struct cli *cli, org_operation *operation, const char *done, struct pawl_error *err)
 {
     struct org org;
     SCOPED(tx) struct tx tx = {0};
@@ -80,12 +85,22 @@ static bool disable(struct cli *cli, struct pawl_error *err)
         return usage(cli, err, "`%.*s` is no org: it is a UUID in lower case", STR(cli->words[1]));
     if (!session_open(cli, STORE_CHANGE, err)
         || !session_begin(cli, TX_WRITE, &cli->arena, &tx, err)
-        || !org_disable(&tx, cli->words[1], &org, err) || !tx_commit(&tx, err))
+        || !operation(&tx, cli->words[1], &org, err) || !tx_commit(&tx, err))
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, org_json(&cli->arena, &org), err);
-    printf("org %.*s is disabled: its keys are refused\n", STR(org.org_id));
+    printf("org %.*s is %s\n", STR(org.org_id), done);
     return true;
+}
+
+static bool disable(struct cli *cli, struct pawl_error *err)
+{
+    return act(cli, org_disable, "disabled: its keys are refused", err);
+}
+
+static bool enable(struct cli *cli, struct pawl_error *err)
+{
+    return act(cli, org_enable, "enabled: its keys are good unless revoked", err);
 }
 
 bool command_org(struct cli *cli, struct pawl_error *err)
@@ -93,6 +108,8 @@ bool command_org(struct cli *cli, struct pawl_error *err)
     static const struct verb verbs[] = {
         { "list", 1, list },
         { "disable", 2, disable },
+        { "enable", 2, enable },
+        { "erase", 2, org_erase },
     };
     return verb_act(cli, verbs, countof(verbs), err);
 }

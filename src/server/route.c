@@ -15,6 +15,7 @@ static const struct routes *const tables[] = {
     &routes_schedules,
     &routes_keys,
     &routes_events,
+    &routes_audit,
     &routes_system,
 };
 
