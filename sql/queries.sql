@@ -1241,7 +1241,7 @@ SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, ma
 
 -- ===== retention
 
--- Ended jobs after the job $1, of a bounded number of them, and whether each may go: it ended before
+-- Ended jobs after the job $1, a bounded number of them, and whether each may go: it ended before
 -- $3, as a closed dead letter before $4, its key is free, and no job that is there was made of it.
 -- name: retention_jobs
 SELECT x.job,

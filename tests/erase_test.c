@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "engine/log.h"
-#include "engine/seal.h"
 #include "engine/schedule.h"
+#include "engine/seal.h"
 #include "fixture.h"
 
 #define SECRET "ada-lovelace-1815"
@@ -60,9 +60,7 @@ static struct job telling_job(struct box *box, struct str payload)
     struct execution e;
     struct log_line line = { .text = S("said " SECRET), .at = 1 };
     OK(log_append(tx, lease.execution, &line, 1, err));
-    OK(execution_fail(tx, &lease, &(struct work_error){ .class = ERROR_VALIDATION,
-                                                        .message = S("no " SECRET),
-                                                        .detail = S("{\"a\":\"" SECRET "\"}") },
+    OK(execution_fail(tx, &lease, &(struct work_error){ .class = ERROR_VALIDATION, .message = S("no " SECRET), .detail = S("{\"a\":\"" SECRET "\"}") },
                       &e, err));
     return job;
 }

@@ -87,17 +87,16 @@ void box_reopen(struct box *box)
     "CREATE VIEW pawl_audit AS SELECT a.id, a.at, n.name AS event, o.org_id, j.project_id," \
     " a.job AS job_id, a.attempt, a.detail, a.subject FROM audit_events a"                  \
     " JOIN audit_event_names n ON n.event = a.event LEFT JOIN orgs o ON o.id = a.org"       \
-    " LEFT JOIN jobs j ON j.id = a.job;"                                                    \
-    TRIGGER("audit_no_delete", "BEFORE DELETE ON audit_events", "append-only")              \
-    TRIGGER("jobs_kept", "BEFORE DELETE ON jobs", "kept")                                   \
-    TRIGGER("jobs_no_update", "BEFORE UPDATE ON jobs", "written once")                      \
-    TRIGGER("executions_final", "AFTER UPDATE ON executions WHEN OLD.finished_at IS NOT NULL", \
+    " LEFT JOIN jobs j ON j.id = a.job;" TRIGGER("audit_no_delete", "BEFORE DELETE ON audit_events", "append-only") \
+        TRIGGER("jobs_kept", "BEFORE DELETE ON jobs", "kept")                                                       \
+            TRIGGER("jobs_no_update", "BEFORE UPDATE ON jobs", "written once")                                      \
+                TRIGGER("executions_final", "AFTER UPDATE ON executions WHEN OLD.finished_at IS NOT NULL",          \
             "final")                                                                        \
-    TRIGGER("outcomes_final", "BEFORE UPDATE OF state ON outcomes WHEN"                     \
-            " OLD.ended_at IS NOT NULL", "final")                                           \
-    TRIGGER("job_runs_final", "BEFORE UPDATE ON job_runs WHEN OLD.finished_at IS NOT NULL", \
+                    TRIGGER("outcomes_final", "BEFORE UPDATE OF state ON outcomes WHEN"                             \
+                                              " OLD.ended_at IS NOT NULL",                                          \
             "final")                                                                        \
-    "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs;"                                    \
+                        TRIGGER("job_runs_final", "BEFORE UPDATE ON job_runs WHEN OLD.finished_at IS NOT NULL",     \
+                                "final") "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs;"                       \
     "DROP TABLE audit_seals; DROP TABLE removed_jobs; DROP TABLE erasures;"                 \
     "ALTER TABLE orgs DROP COLUMN erased_at;"                                               \
     "DELETE FROM audit_event_names WHERE event > 41;"

@@ -307,8 +307,8 @@ static const struct command commands[] = {
              WHERE, ORG, JSON, HELP) },
     { "retention", "", 0, 0, "remove what has ended long enough ago, now",
       .details =
-          "Does at once what servers do every hour (schedule `pawl.retention`), by the times under\n"
-          "`retention:` of the configuration. Not removed are jobs that have not ended, open dead\n"
+          "Does at once what servers do every hour (schedule `pawl.retention`), by the times\n"
+          "under `retention:` of the configuration. Not removed are jobs that have not ended, open dead\n"
           "letters, jobs whose idempotency key still counts, and jobs of which another was made.\n",
       .example = "pawl retention --dry-run --config pawl.yaml --store sqlite:pawl.db",
       .act = command_retention,

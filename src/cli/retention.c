@@ -48,8 +48,10 @@ static bool print(struct cli *cli, const struct removing *r, struct pawl_error *
     _Static_assert(countof(words) == REMOVED_KINDS, "words for each kind");
     for (size_t i = 0; i < REMOVED_KINDS; i++)
         printf("%lld %s %s\n", (long long)r->removed[i],
-               i == REMOVED_LOGS && r->dry_run ? "logs" : i == REMOVED_LOGS ? "lines" : words[i],
-               i == REMOVED_LOGS && !r->dry_run ? words[i] : r->dry_run ? "would go" : "removed");
+               i == REMOVED_LOGS && r->dry_run ? "logs" : i == REMOVED_LOGS ? "lines"
+                                                                            : words[i],
+               i == REMOVED_LOGS && !r->dry_run ? words[i] : r->dry_run ? "would go"
+                                                                        : "removed");
     if (r->broken_seal)
         printf("seal %lld does not fit its events: they are kept; see `pawl audit verify`\n",
                (long long)r->broken_seal);

@@ -271,7 +271,7 @@ bool job_remake(struct tx *tx, const struct job *old, const struct remake *how, 
     struct key_slot slot;
     struct contract contract = old->contract;
     if (how->payload.n == 0 && job_erased(old))
-        return fail(err, PAWL_CONFLICT, "the payload of job %.*s was erased: it cannot be run again",
+        return fail(err, PAWL_CONFLICT, "the payload of job %.*s was erased: it cannot run again",
                     STR(id_text(tx->arena, old->id)));
     contract.parent = old->id;
     contract.origin = how->origin;

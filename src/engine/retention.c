@@ -234,7 +234,11 @@ static bool forget_jobs(struct tx *tx, struct removing *r, bool *more, struct pa
 
 static bool (*const stages[])(struct tx *tx, struct removing *r, bool *more,
                               struct pawl_error *err) = {
-    remove_logs, remove_jobs, remove_skips, prune_seal, forget_jobs,
+    remove_logs,
+    remove_jobs,
+    remove_skips,
+    prune_seal,
+    forget_jobs,
 };
 
 bool retention_step(struct tx *tx, struct removing *r, struct pawl_error *err)

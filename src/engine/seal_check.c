@@ -110,8 +110,7 @@ static void name_differences(struct checking *c, const struct seal *seal, const 
         } else if (!event) {
             name_missing(c, seal, before, 0);
             place++;
-        } else if (place >= places || (!as_many && p->count > places
-                                       && i + 1 < p->count && same_mark(seal, place, event + 1))) {
+        } else if (place >= places || (!as_many && p->count > places && i + 1 < p->count && same_mark(seal, place, event + 1))) {
             found(c, seal->number, event->id, "the event was put in later");
             i++;
         } else {
@@ -174,9 +173,7 @@ static bool check_seal(struct checking *c, const struct seal *seal, struct pawl_
     seal_hash(seal, c->last.hash, hash);
     c->checked->seals++;
     if (seal->number != c->last.number + 1)
-        found(c, c->last.number + 1, 0, seal->number == c->last.number + 2
-                                            ? "the seal was removed"
-                                            : "the seal was removed, and more after it");
+        found(c, c->last.number + 1, 0, seal->number == c->last.number + 2 ? "the seal was removed" : "the seal was removed, and more after it");
     else if (!str_eq(str_of(hash), seal->hash))
         found(c, seal->number, 0, "the seal, or the hash of the one before it, was changed");
     if (seal->pruned_at)
