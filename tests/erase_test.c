@@ -60,8 +60,12 @@ static struct job telling_job(struct box *box, struct str payload)
     struct execution e;
     struct log_line line = { .text = S("said " SECRET), .at = 1 };
     OK(log_append(tx, lease.execution, &line, 1, err));
-    OK(execution_fail(tx, &lease, &(struct work_error){ .class = ERROR_VALIDATION, .message = S("no " SECRET), .detail = S("{\"a\":\"" SECRET "\"}") },
-                      &e, err));
+    struct work_error error = {
+        .class = ERROR_VALIDATION,
+        .message = S("no " SECRET),
+        .detail = S("{\"a\":\"" SECRET "\"}"),
+    };
+    OK(execution_fail(tx, &lease, &error, &e, err));
     return job;
 }
 

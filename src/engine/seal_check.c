@@ -90,34 +90,41 @@ static void name_missing(struct checking *c, const struct seal *seal, int64_t af
     found(c, seal->number, 0, what);
 }
 
-// Walks events and marks side by side. With as many as there should be each is judged in its place;
-// else one that fits a place further on stands after a gap.
+// An event that fits the place after this one: the one that belongs here is missing.
+static bool after_gap(const struct seal *seal, const struct present *p, size_t place, size_t i)
+{
+    return p->count < (size_t)seal->events && same_mark(seal, place + 1, &p->at[i]);
+}
+
+static bool put_in(const struct seal *seal, const struct present *p, size_t place, size_t i)
+{
+    size_t places = (size_t)seal->events;
+    return place >= places
+        || (p->count > places && i + 1 < p->count && same_mark(seal, place, &p->at[i + 1]));
+}
+
+// Walks events and marks side by side. With as many as there should be each is judged in its place.
 static void name_differences(struct checking *c, const struct seal *seal, const struct present *p)
 {
-    size_t places = (size_t)seal->events, place = 0, i = 0;
-    bool as_many = p->count == places;
-    int64_t before = c->last.last_id;
-    int64_t findings = c->checked->findings;
-    while (i < p->count || place < places) {
-        const struct event_mark *event = i < p->count ? &p->at[i] : NULL;
-        if (event && same_mark(seal, place, event)) {
-            before = event->id;
-            i++, place++;
-        } else if (event && !as_many && place < places && p->count < places
-                   && same_mark(seal, place + 1, event)) {
-            name_missing(c, seal, before, event->id);
+    int64_t before = c->last.last_id, findings = c->checked->findings;
+    size_t place = 0, i = 0;
+    while (i < p->count || place < (size_t)seal->events) {
+        int64_t id = i < p->count ? p->at[i].id : 0;
+        if (i == p->count || after_gap(seal, p, place, i)) {
+            name_missing(c, seal, before, id);
             place++;
-        } else if (!event) {
-            name_missing(c, seal, before, 0);
-            place++;
-        } else if (place >= places || (!as_many && p->count > places && i + 1 < p->count && same_mark(seal, place, event + 1))) {
-            found(c, seal->number, event->id, "the event was put in later");
-            i++;
-        } else {
-            found(c, seal->number, event->id, "the event was changed");
-            before = event->id;
-            i++, place++;
+            continue;
         }
+        if (same_mark(seal, place, &p->at[i])) {
+            place++;
+        } else if (put_in(seal, p, place, i)) {
+            found(c, seal->number, id, "the event was put in later");
+        } else {
+            found(c, seal->number, id, "the event was changed");
+            place++;
+        }
+        before = id;
+        i++;
     }
     if (c->checked->findings == findings)
         found(c, seal->number, 0, "the hash of its events is another");
@@ -173,7 +180,7 @@ static bool check_seal(struct checking *c, const struct seal *seal, struct pawl_
     seal_hash(seal, c->last.hash, hash);
     c->checked->seals++;
     if (seal->number != c->last.number + 1)
-        found(c, c->last.number + 1, 0, seal->number == c->last.number + 2 ? "the seal was removed" : "the seal was removed, and more after it");
+        found(c, c->last.number + 1, 0, "the seal was removed");
     else if (!str_eq(str_of(hash), seal->hash))
         found(c, seal->number, 0, "the seal, or the hash of the one before it, was changed");
     if (seal->pruned_at)

@@ -65,7 +65,13 @@ static bool seal(struct tx *tx, bool *done, struct pawl_error *err)
 
 static bool retain(struct tx *tx, bool *done, struct pawl_error *err)
 {
-    static struct removing r = { .keep = { .jobs_us = DAYS(30), .letters_us = DAYS(30), .logs_us = DAYS(10), .audit_us = DAYS(40) } };
+    static struct removing r;
+    r.keep = (struct retention){
+        .jobs_us = DAYS(30),
+        .letters_us = DAYS(30),
+        .logs_us = DAYS(10),
+        .audit_us = DAYS(40),
+    };
     bool stepped = retention_step(tx, &r, err);
     *done = r.done;
     return stepped;
