@@ -308,9 +308,9 @@ static const struct command commands[] = {
     { "retention", "", 0, 0, "remove what has ended long enough ago, now",
       .details =
           "Does at once what servers do every hour (schedule `pawl.retention`), by the times\n"
-          "under `retention:` of the configuration. Not removed are jobs that have not ended, open\n"
-          "dead letters, jobs whose idempotency key still counts, and jobs of which another was\n"
-          "made that is still there.\n",
+          "under `retention:` of the configuration. Not removed are jobs that have not ended,\n"
+          "open dead letters, jobs whose idempotency key still counts, and jobs of which another\n"
+          "was made that is still there.\n",
       .example = "pawl retention --dry-run --config pawl.yaml --store sqlite:pawl.db",
       .act = command_retention,
       OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
