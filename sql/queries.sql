@@ -156,18 +156,19 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
  WHERE j.id = $1 AND j.id_low = coalesce($2, j.id_low) AND j.org = coalesce($3, j.org);
 
 -- A ready job that never ran: the first columns of job_load, for there is nothing else to know, and
--- in how many other places it is (none).
+-- whether it is in another place too (it is not).
 -- name: job_load_new
 SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM jobs j
   LEFT JOIN changes c ON c.job = j.id
   LEFT JOIN jobs par ON par.id = j.parent
+  LEFT JOIN parked p ON p.job = j.id
+  LEFT JOIN outcomes x ON x.job = j.id
  WHERE j.id = $1;
 
 -- name: job_project
@@ -257,15 +258,16 @@ DELETE FROM idempotency_generations WHERE generation = $1;
 -- ===== places
 
 -- name: ready_insert
-INSERT INTO ready (queue, type, rank, job, org, attempt, serial_key, project)
+INSERT INTO ready (queue, type, org, rank, job, attempt, serial_key, project)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: ready_delete
-DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+DELETE FROM ready WHERE queue = $1 AND type = $2 AND org = $3 AND rank = $4 AND job = $5;
 
 -- What a claim has taken one after the other, where no other claim can take what is between.
 -- name: ready_delete_run
-DELETE FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job BETWEEN $4 AND $5;
+DELETE FROM ready
+ WHERE queue = $1 AND type = $2 AND org = $3 AND rank = $4 AND job BETWEEN $5 AND $6;
 
 -- name: ready_serial
 SELECT queue, type, rank, job, attempt, project FROM ready WHERE org = $1 AND serial_key = $2;
@@ -274,7 +276,7 @@ SELECT queue, type, rank, job, attempt, project FROM ready WHERE org = $1 AND se
 -- name: claim_queues
 -- scans: the queues that are not empty
 WITH RECURSIVE filled (queue) AS (
-  SELECT min(queue) FROM ready WHERE queue > 0
+  SELECT min(queue) FROM ready
   UNION ALL
   SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled
    WHERE filled.queue IS NOT NULL)
@@ -289,22 +291,27 @@ SELECT q.id FROM queues q
 -- name: ready_next_type
 SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
 
+-- name: org_weight
+SELECT weight FROM orgs WHERE id = $1;
+
+-- name: ready_next_org
+SELECT coalesce(min(org), 0) FROM ready WHERE queue = $1 AND type = $2 AND org > $3;
+
 -- The same two for a worker that is limited to projects: $1 is the org, $2 one project.
 -- name: ready_next_type_of_project
 SELECT coalesce(min(type), 0) FROM ready
  WHERE org = $1 AND project = $2 AND queue = $3 AND type > $4;
 
 -- name: ready_lane_of_project
-SELECT rank, job, org, attempt, serial_key FROM ready
+SELECT rank, job, attempt, serial_key FROM ready
  WHERE org = $1 AND project = $2 AND queue = $3 AND type = $4 AND (rank, job) > ($5, $6)
  ORDER BY rank, job LIMIT $7
 --postgres: FOR UPDATE SKIP LOCKED
 ;
 
--- $5 is 0 for a claim over all orgs.
 -- name: ready_lane
-SELECT rank, job, org, attempt, serial_key FROM ready
- WHERE queue = $1 AND type = $2 AND (rank, job) > ($3, $4) AND (org = $5 OR $5 = 0)
+SELECT rank, job, attempt, serial_key FROM ready
+ WHERE queue = $1 AND type = $2 AND org = $3 AND (rank, job) > ($4, $5)
  ORDER BY rank, job LIMIT $6
 --postgres: FOR UPDATE SKIP LOCKED
 ;
@@ -312,19 +319,20 @@ SELECT rank, job, org, attempt, serial_key FROM ready
 -- The same with the jobs, for a claim that takes what it reads: behind the columns of the place
 -- those of job_load_new.
 -- name: ready_lane_jobs
-SELECT r.rank, r.job, r.org, r.attempt, r.serial_key,
+SELECT r.rank, r.job, r.attempt, r.serial_key,
        j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
        j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
-       (SELECT count(*) FROM parked p WHERE p.job = j.id)
-         + (SELECT count(*) FROM outcomes x WHERE x.job = j.id)
+       CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM ready r
   LEFT JOIN jobs j ON j.id = r.job
-  LEFT JOIN changes c ON c.job = j.id
+  LEFT JOIN changes c ON c.job = r.job
   LEFT JOIN jobs par ON par.id = j.parent
- WHERE r.queue = $1 AND r.type = $2 AND (r.rank, r.job) > ($3, $4) AND (r.org = $5 OR $5 = 0)
+  LEFT JOIN parked p ON p.job = r.job
+  LEFT JOIN outcomes x ON x.job = r.job
+ WHERE r.queue = $1 AND r.type = $2 AND r.org = $3 AND (r.rank, r.job) > ($4, $5)
  ORDER BY r.rank, r.job LIMIT $6
 --postgres: FOR UPDATE OF r SKIP LOCKED
 ;
@@ -354,7 +362,7 @@ SELECT p.job, coalesce(c.queue, j.queue), j.type, -coalesce(c.priority, j.priori
  ORDER BY p.job LIMIT 1;
 
 -- name: serial_running
-SELECT job FROM executions WHERE org = $1 AND serial_key = $2 AND finished_at IS NULL;
+SELECT job FROM executions WHERE org = $1 AND serial_key = $2;
 
 -- name: wait_limit_put
 INSERT INTO wait_limits (job, org, expires_at) VALUES ($1, $2, $3)
@@ -381,6 +389,15 @@ INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, ty
                         lease_us, lease_expires_at, leased_at, started_at, deadline_at,
                         attempts_used, retry_count, crash_count, serial_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- The first attempt at a job that has no serial key: most of them.
+-- name: execution_insert_first
+-- moves: job QUEUED -> RUNNING
+-- moves: execution LEASED -> IN_PROGRESS
+INSERT INTO executions (id, id_low, org, job, attempt, status, worker, queue, type, policy,
+                        lease_us, lease_expires_at, leased_at, started_at, deadline_at,
+                        attempts_used, retry_count, crash_count)
+VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, 0, 0);
 
 -- $2 is NULL for the engine's own look-ups, $3 for a caller of every org.
 -- name: execution_load
@@ -462,7 +479,7 @@ UPDATE OR FAIL executions --sqlite
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
--- Commit and done in one.
+-- Commit and done in one, of a run that holds no serial key.
 -- name: execution_commit_done
 -- moves: execution IN_PROGRESS -> COMMITTED
 -- moves: execution COMMITTED -> DONE
@@ -470,20 +487,30 @@ UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
    SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done'
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
+   AND status = 'IN_PROGRESS' AND serial_key IS NULL;
+
+-- name: execution_commit_done_of_key
+-- moves: execution IN_PROGRESS -> COMMITTED
+-- moves: execution COMMITTED -> DONE
+UPDATE OR FAIL executions --sqlite
+--postgres: UPDATE executions
+   SET status = 'DONE', committed_at = $4, finished_at = $4, end_reason = 'done', serial_key = NULL
+ WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'IN_PROGRESS';
 
 -- name: execution_done
 -- moves: execution COMMITTED -> DONE
 UPDATE OR FAIL executions --sqlite
 --postgres: UPDATE executions
-   SET status = 'DONE', finished_at = $4, end_reason = 'done'
+   SET status = 'DONE', finished_at = $4, end_reason = 'done', serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status = 'COMMITTED';
 
 -- The sweep and the boot finish what a dead worker committed: no fence, the lease is over.
 -- name: execution_finish
 -- moves: execution COMMITTED -> DONE
-UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL
+UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', finish_at = NULL,
+                      serial_key = NULL
  WHERE id = $1 AND status = 'COMMITTED';
 
 -- Its worker reports an error or gives it back: behind the fence.
@@ -491,7 +518,7 @@ UPDATE executions SET status = 'DONE', finished_at = $2, end_reason = 'done', fi
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND lease_expires_at > $4
    AND status IN ('LEASED', 'IN_PROGRESS');
 
@@ -500,7 +527,7 @@ UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, err
 -- moves: execution LEASED -> ABORTED
 -- moves: execution IN_PROGRESS -> ABORTED
 UPDATE executions SET status = 'ABORTED', finished_at = $4, end_reason = $5, error_class = $6,
-                      error_message = $7, error_detail = $8
+                      error_message = $7, error_detail = $8, serial_key = NULL
  WHERE id = $1 AND attempt = $2 AND worker = $3 AND status IN ('LEASED', 'IN_PROGRESS');
 
 -- name: execution_cancel_request
@@ -522,8 +549,7 @@ SELECT id FROM executions
  WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1
    AND queue = $2 AND (type = $3 OR $3 = 0) AND (org = $4 OR $4 = 0)
    AND NOT EXISTS (SELECT 1 FROM queue_pauses p
-                    WHERE p.queue = executions.queue AND p.org = executions.org
-                      AND p.resumed_at IS NULL)
+                    WHERE p.queue = executions.queue AND p.org = executions.org)
    AND ($6 IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job --sqlite
                                  AND instr($6, j.project_id) > 0)) --sqlite
    --postgres: AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = executions.job AND strpos($6, j.project_id) > 0))
@@ -804,59 +830,50 @@ UPDATE queues SET paused_at = NULL WHERE id = $1 AND paused_at IS NOT NULL;
 
 -- name: share_pause
 INSERT INTO queue_pauses (queue, org, paused_at, paused_by) VALUES ($1, $2, $3, $4)
-ON CONFLICT (queue, org) DO UPDATE SET paused_at = excluded.paused_at,
-       paused_by = excluded.paused_by, resumed_at = NULL
- WHERE queue_pauses.resumed_at IS NOT NULL;
+ON CONFLICT (queue, org) DO NOTHING;
 
 -- name: share_resume
-UPDATE queue_pauses SET resumed_at = $3 WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
-
--- Nothing of the share is on its shelf any more.
--- name: share_resumed
-DELETE FROM queue_pauses WHERE queue = $1 AND org = $2 AND resumed_at IS NOT NULL;
+DELETE FROM queue_pauses WHERE queue = $1 AND org = $2;
 
 -- name: share_paused
-SELECT paused_at, paused_by FROM queue_pauses
- WHERE queue = $1 AND org = $2 AND resumed_at IS NULL;
+SELECT paused_at, paused_by FROM queue_pauses WHERE queue = $1 AND org = $2;
 
 -- name: shares_of_org
-SELECT queue, paused_at, paused_by FROM queue_pauses WHERE org = $1 AND resumed_at IS NULL;
+SELECT queue, paused_at, paused_by FROM queue_pauses WHERE org = $1;
 
 -- Whether anybody paused a share of this queue.
 -- name: queue_has_pauses
-SELECT 1 FROM queue_pauses WHERE queue = $1 AND resumed_at IS NULL LIMIT 1;
+SELECT 1 FROM queue_pauses WHERE queue = $1 LIMIT 1;
 
--- name: share_to_bring_back
-SELECT queue, org FROM queue_pauses WHERE resumed_at IS NOT NULL ORDER BY resumed_at LIMIT 1;
-
--- name: shelf_put
-UPDATE ready SET queue = $5 WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
-
--- name: shelf_bring_back
-UPDATE ready SET queue = $2
- WHERE queue = $1
-   AND (type, rank, job) IN (SELECT s.type, s.rank, s.job FROM ready s WHERE s.queue = $1 LIMIT $3);
-
--- The oldest job in a queue, of one org or (0) of all: a step through `ready` for each type and
--- rank, at most $3 of them, and at most $4 rows into each.
+-- The oldest job in a queue: a step through `ready` for each type, org and rank, at most $2.
 -- name: queue_oldest_ready
--- scans: types and ranks, so many of them
-WITH RECURSIVE lanes (type, rank, steps) AS (
-  SELECT * FROM (SELECT r.type, r.rank, CAST(1 AS INTEGER) FROM ready r
-                  WHERE r.queue = $1 ORDER BY r.type, r.rank LIMIT 1) first_lane
+-- scans: types, orgs and ranks, so many of them
+WITH RECURSIVE lanes (type, org, rank, job, steps) AS (
+  SELECT * FROM (SELECT r.type, r.org, r.rank, r.job, CAST(1 AS INTEGER) FROM ready r
+                  WHERE r.queue = $1 ORDER BY r.type, r.org, r.rank, r.job LIMIT 1) first_lane
   UNION ALL
-  SELECT n.type, n.rank, l.steps + 1 FROM lanes l
-    JOIN ready n ON n.queue = $1 AND (n.type, n.rank, n.job) = (
-      SELECT f.type, f.rank, f.job FROM ready f
-       WHERE f.queue = $1 AND (f.type, f.rank, f.job) > (l.type, l.rank, 9223372036854775807)
-       ORDER BY f.type, f.rank, f.job LIMIT 1)
-   WHERE l.steps < $3)
+  SELECT n.type, n.org, n.rank, n.job, l.steps + 1 FROM lanes l
+    JOIN ready n ON n.queue = $1 AND (n.type, n.org, n.rank, n.job) = (
+      SELECT f.type, f.org, f.rank, f.job FROM ready f
+       WHERE f.queue = $1
+         AND (f.type, f.org, f.rank, f.job) > (l.type, l.org, l.rank, 9223372036854775807)
+       ORDER BY f.type, f.org, f.rank, f.job LIMIT 1)
+   WHERE l.steps < $2)
+SELECT coalesce(min(job), 0) FROM lanes;
+
+-- The same of one org ($2), at most $3 rows into each type.
+-- name: queue_oldest_ready_of_org
+-- scans: types, so many rows of each
+WITH RECURSIVE types (type) AS (
+  SELECT min(type) FROM ready WHERE queue = $1
+  UNION ALL
+  SELECT (SELECT min(r.type) FROM ready r WHERE r.queue = $1 AND r.type > t.type) FROM types t
+   WHERE t.type IS NOT NULL)
 SELECT coalesce(min((SELECT min(h.job)
-                       FROM (SELECT r.job, r.org FROM ready r
-                              WHERE r.queue = $1 AND r.type = l.type AND r.rank = l.rank
-                              ORDER BY r.job LIMIT $4) h
-                      WHERE h.org = $2 OR $2 = 0)), 0)
-  FROM lanes l;
+                       FROM (SELECT r.job FROM ready r
+                              WHERE r.queue = $1 AND r.type = t.type AND r.org = $2
+                              ORDER BY r.rank, r.job LIMIT $3) h)), 0)
+  FROM types t;
 
 -- Since when a ready job could be claimed.
 -- name: job_ready_since
@@ -867,11 +884,17 @@ SELECT max(j.created_at, coalesce(j.scheduled_for, 0), coalesce(c.run_at, 0), --
   LEFT JOIN changes c ON c.job = j.id
  WHERE j.id = $1;
 
--- What is ready in the queues from $1 to $6, the next $7 after ($2, $3, $4, $5).
+-- What is ready in a queue, the next $6 after ($2, $3, $4, $5); then what one org has there of one
+-- type.
 -- name: purge_ready
-SELECT queue, type, rank, job, org FROM ready
- WHERE queue BETWEEN $1 AND $6 AND (queue, type, rank, job) > ($2, $3, $4, $5)
- ORDER BY queue, type, rank, job LIMIT $7;
+SELECT type, org, rank, job FROM ready
+ WHERE queue = $1 AND (type, org, rank, job) > ($2, $3, $4, $5)
+ ORDER BY type, org, rank, job LIMIT $6;
+
+-- name: purge_ready_of_org
+SELECT type, org, rank, job FROM ready
+ WHERE queue = $1 AND type = $2 AND org = $3 AND (rank, job) > ($4, $5)
+ ORDER BY rank, job LIMIT $6;
 
 -- name: purge_parked
 SELECT p.job, p.org, coalesce(c.queue, j.queue) FROM parked p
@@ -916,7 +939,8 @@ SELECT count(*) FROM (SELECT 1 FROM api_keys LIMIT 1) AS first;
 SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
-           AND (k.expires_at IS NULL OR k.expires_at > $3))
+           AND (k.expires_at IS NULL OR k.expires_at > $3)),
+       o.weight
   FROM orgs o
  WHERE o.id > $1
  ORDER BY o.id LIMIT $2;
@@ -925,12 +949,16 @@ SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
 SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
-           AND (k.expires_at IS NULL OR k.expires_at > $2))
+           AND (k.expires_at IS NULL OR k.expires_at > $2)),
+       o.weight
   FROM orgs o
  WHERE o.org_id = $1;
 
 -- name: org_disable
 UPDATE orgs SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL;
+
+-- name: org_weigh
+UPDATE orgs SET weight = $2 WHERE id = $1;
 
 -- ===== schedules
 
@@ -1112,14 +1140,11 @@ SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
 -- scans: the short list of processes
 SELECT count(*) FROM (SELECT 1 FROM instances WHERE alive_until > $1 LIMIT 1) AS first;
 
--- What a claim takes before the job of this place, the nearest first: $5 rows of whatever org.
+-- What of its org a claim takes before the job of this place, the nearest first: $6 rows.
 -- name: ready_lane_before
-SELECT rank, org, project FROM ready
- WHERE queue = $1 AND type = $2 AND (rank, job) < ($3, $4)
- ORDER BY rank DESC, job DESC LIMIT $5;
-
--- name: ready_holds
-SELECT count(*) FROM ready WHERE queue = $1 AND type = $2 AND rank = $3 AND job = $4;
+SELECT rank, project FROM ready
+ WHERE queue = $1 AND type = $2 AND org = $3 AND (rank, job) < ($4, $5)
+ ORDER BY rank DESC, job DESC LIMIT $6;
 
 -- How many hold a job of this type from this queue now; $4 is 0 for every org.
 -- name: executions_of_lane
@@ -1246,7 +1271,8 @@ SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, ma
 -- name: retention_jobs
 SELECT x.job,
        CASE WHEN x.ended_at IS NOT NULL AND x.dead_letter IS DISTINCT FROM 'open'
-             AND x.ended_at <= CASE WHEN x.dead_letter IS NULL THEN $3 ELSE $4 END
+             AND ((x.dead_letter IS NULL AND x.ended_at <= $3)
+               OR (x.dead_letter IS NOT NULL AND x.ended_at <= $4))
              AND p.key_ttl_us <= $5 - j.created_at
              AND NOT EXISTS (SELECT 1 FROM jobs c WHERE c.parent = x.job) THEN 1 ELSE 0 END
   FROM outcomes x

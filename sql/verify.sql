@@ -4,7 +4,7 @@
 --   verify_store_…   once
 --   verify_job_…     $1 < key of a job <= $2; the pages together cover all numbers, so that a
 --                    record of a job that does not exist is found as well
---   verify_ready_…   ($1, $2, $3, $4) < key of a row in `ready` <= ($5, $6, $7, $8)
+--   verify_ready_…   ($1, …, $5) < key of a row in `ready` <= ($6, …, $10)
 --   verify_key_…     $1 < slot of an idempotency key <= $2
 -- What needs the rules of the model (states, tallies, verdicts, the audit trail, hashes) is checked
 -- there in C, from the rows that the queries without an invariant, at the end, answer.
@@ -50,7 +50,7 @@ SELECT 0, 'there is no generation'
 -- invariant: the numbers of jobs in the places of a queue are those of the records
 -- scans: what waits and what runs, once, in one snapshot
 WITH places (org, queue, place) AS (
-  SELECT org, CASE WHEN queue < 0 THEN -queue >> 31 ELSE queue END, 'ready' FROM ready
+  SELECT org, queue, 'ready' FROM ready
   UNION ALL
   SELECT p.org, coalesce(c.queue, j.queue), p.reason
     FROM parked p
@@ -243,7 +243,8 @@ SELECT e.job, 'attempt ' || e.attempt
   LEFT JOIN changes c ON c.job = e.job
   LEFT JOIN workers w ON w.id = e.worker AND w.org IN (0, e.org)
  WHERE e.job > $1 AND e.job <= $2
-   AND (e.type <> j.type OR e.policy <> j.policy OR e.serial_key IS DISTINCT FROM j.serial_key
+   AND (e.type <> j.type OR e.policy <> j.policy
+     OR e.serial_key IS DISTINCT FROM CASE WHEN e.finished_at IS NULL THEN j.serial_key END
      OR w.id IS NULL OR NOT EXISTS (SELECT 1 FROM queues q WHERE q.id = e.queue)
      OR (e.finished_at IS NULL AND e.queue <> coalesce(c.queue, j.queue)));
 
@@ -608,8 +609,8 @@ SELECT r.job, r.job_name
 -- invariant: what is ready is a job that exists, of the same org
 SELECT r.job, 'ready in queue ' || r.queue || ' as type ' || r.type
   FROM ready r
- WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
-   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
+ WHERE (r.queue, r.type, r.org, r.rank, r.job) > ($1, $2, $3, $4, $5)
+   AND (r.queue, r.type, r.org, r.rank, r.job) <= ($6, $7, $8, $9, $10)
    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job AND j.org = r.org);
 
 -- name: verify_ready_place
@@ -618,28 +619,17 @@ SELECT r.job, 'queue ' || r.queue || ', type ' || r.type || ', rank ' || r.rank
   FROM ready r
   JOIN jobs j ON j.id = r.job
   LEFT JOIN changes c ON c.job = r.job
- WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
-   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
-   AND (r.queue NOT IN (coalesce(c.queue, j.queue), -(coalesce(c.queue, j.queue) << 31 | r.org))
-     OR r.type <> j.type OR r.rank <> -coalesce(c.priority, j.priority)
-     OR r.project IS DISTINCT FROM j.project_id);
-
--- name: verify_ready_shelf
--- invariant: what is on a shelf belongs to a share of a queue that is, or was just now, paused
-SELECT r.job, 'shelf ' || r.queue
-  FROM ready r
- WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
-   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
-   AND r.queue < 0
-   AND NOT EXISTS (SELECT 1 FROM queue_pauses s
-                    WHERE s.org = r.org AND -(s.queue << 31 | s.org) = r.queue);
+ WHERE (r.queue, r.type, r.org, r.rank, r.job) > ($1, $2, $3, $4, $5)
+   AND (r.queue, r.type, r.org, r.rank, r.job) <= ($6, $7, $8, $9, $10)
+   AND (r.queue <> coalesce(c.queue, j.queue) OR r.type <> j.type
+     OR r.rank <> -coalesce(c.priority, j.priority) OR r.project IS DISTINCT FROM j.project_id);
 
 -- name: verify_ready_attempt
 -- invariant: a ready job knows how many executions it had
 SELECT r.job, r.attempt || ' executions'
   FROM ready r
- WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
-   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
+ WHERE (r.queue, r.type, r.org, r.rank, r.job) > ($1, $2, $3, $4, $5)
+   AND (r.queue, r.type, r.org, r.rank, r.job) <= ($6, $7, $8, $9, $10)
    AND r.attempt <> (SELECT count(*) FROM executions e WHERE e.job = r.job);
 
 -- name: verify_ready_serial_key
@@ -647,8 +637,8 @@ SELECT r.job, r.attempt || ' executions'
 SELECT r.job, coalesce(r.serial_key, 'none') || ' for ' || coalesce(j.serial_key, 'none')
   FROM ready r
   JOIN jobs j ON j.id = r.job
- WHERE (r.queue, r.type, r.rank, r.job) > ($1, $2, $3, $4)
-   AND (r.queue, r.type, r.rank, r.job) <= ($5, $6, $7, $8)
+ WHERE (r.queue, r.type, r.org, r.rank, r.job) > ($1, $2, $3, $4, $5)
+   AND (r.queue, r.type, r.org, r.rank, r.job) <= ($6, $7, $8, $9, $10)
    AND r.serial_key IS DISTINCT FROM j.serial_key;
 
 -- ===== idempotency keys
@@ -677,9 +667,9 @@ SELECT k.job, 'slot ' || k.slot
 SELECT id FROM jobs WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2;
 
 -- name: verify_ready_end
-SELECT queue, type, rank, job FROM ready
- WHERE (queue, type, rank, job) > ($1, $2, $3, $4)
- ORDER BY queue, type, rank, job LIMIT 1 OFFSET $5;
+SELECT queue, type, org, rank, job FROM ready
+ WHERE (queue, type, org, rank, job) > ($1, $2, $3, $4, $5)
+ ORDER BY queue, type, org, rank, job LIMIT 1 OFFSET $6;
 
 -- name: verify_key_end
 SELECT slot FROM idempotency_keys WHERE slot > $1 ORDER BY slot LIMIT 1 OFFSET $2;

@@ -110,7 +110,6 @@ const struct damage damages[] = {
     { "verify_store_counts", "UPDATE queue_counts SET ready = ready + 1;"
                              "INSERT INTO count_deltas (changes) VALUES ('[[1,1,0,0,1,0,0,0]]');" },
     { "verify_store_counts", "DELETE FROM count_deltas;" },
-    { "verify_ready_shelf", "UPDATE ready SET queue = -(queue << 31 | org)" OF("ready") },
     { "verify_store_policy", "UPDATE policies SET on_timeout = 7;" },
     { "verify_store_event",
       "UPDATE audit_events SET subject = NULL WHERE event = " EVENT("org.created") ";" },
@@ -170,6 +169,7 @@ const struct damage damages[] = {
       "UPDATE executions SET worker = (SELECT id FROM workers WHERE org = 2)" OF("done") },
     { "verify_job_execution_refers",
       "UPDATE executions SET serial_key = NULL" OF("serial_running") },
+    { "verify_job_execution_refers", "UPDATE executions SET serial_key = 'K'" OF("done") },
     { "verify_job_execution_refers",
       "UPDATE executions SET queue = (SELECT id FROM queues WHERE name = 'q:exports')"
       OF("running") },
@@ -252,7 +252,7 @@ const struct damage damages[] = {
       "UPDATE ready SET job = " JOB("serial_second") OF("serial_ready") "UPDATE parked SET "
       "job = " JOB("serial_ready") OF("serial_second") },
     { "verify_job_key_once",
-      "INSERT INTO ready SELECT queue, type, rank, " JOB("serial_second") ", org, attempt, "
+      "INSERT INTO ready SELECT queue, type, org, rank, " JOB("serial_second") ", attempt, "
       "serial_key, project FROM ready" OF("serial_ready")
       "DELETE FROM parked" OF("serial_second") },
     { "verify_job_key_once",
@@ -302,12 +302,12 @@ const struct damage damages[] = {
     { "verify_job_slot_time", "UPDATE job_runs SET scheduled_for = 60000000" OF("slot_over") },
     { "verify_job_slot_time", "UPDATE policies SET slot = 0 WHERE slot = 1;" },
     { "verify_ready_place", "UPDATE ready SET project = 'x'" OF("ready") },
-    { "verify_ready_job", "INSERT INTO ready VALUES (1, 1, 0, 1, 1, 0, NULL, NULL);" },
+    { "verify_ready_job", "INSERT INTO ready VALUES (1, 1, 1, 0, 1, 0, NULL, NULL);" },
     { "verify_ready_job", "UPDATE ready SET org = 2" OF("ready") },
     { "verify_ready_place", "UPDATE ready SET queue = 99" OF("ready") },
     { "verify_ready_place", "UPDATE ready SET rank = 3" OF("ready") },
     { "verify_ready_place",
-      "INSERT INTO ready SELECT queue, 99, rank, job, org, attempt, NULL, NULL FROM ready"
+      "INSERT INTO ready SELECT queue, 99, org, rank, job, attempt, NULL, NULL FROM ready"
       OF("ready") },
     { "verify_ready_place", "DELETE FROM changes" OF("changed") },
     { "verify_ready_attempt", "UPDATE ready SET attempt = 0" OF("released") },

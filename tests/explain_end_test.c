@@ -265,7 +265,7 @@ TEST_EACH_DB(EXPLAIN_OPS_18_jobs_of_other_orgs_are_not_counted)
     EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "At work on the type: 0 jobs of your own");
     speak_for(box, S(""));
     e = explained(box, job.id);
-    EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "behind 8 jobs of its type");
+    EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "behind 2 jobs of its type");
     EXPECT_CAUSE(e, CAUSE_BEHIND_OLDER, "At work on the type: 1 job.");
 }
 

@@ -78,7 +78,7 @@ void box_reopen(struct box *box)
     box->db = open_db(box, false);
 }
 
-// A trigger that migration 8 replaced, so that it is there to be replaced again.
+// A trigger that migration 10 replaced, so that it is there to be replaced again.
 #define IDLE(name, when)    \
     "DROP TRIGGER " name ";" \
     "CREATE TRIGGER " name " " when " WHEN 0 BEGIN SELECT 1; END;"
@@ -91,10 +91,16 @@ static const char *const undo[] = {
     [4] = "DROP TABLE execution_logs;",
     [5] = "DROP VIEW pawl_job_runs; DROP TABLE job_runs; DROP TABLE slot_skips;"
           "DROP TABLE schedules; DROP TABLE leader;"
-          "DELETE FROM audit_event_names WHERE event > 33;",
+          "DELETE FROM audit_event_names WHERE event BETWEEN 34 AND 41;",
     [6] = "DROP TABLE queue_flows; ALTER TABLE count_deltas DROP COLUMN period;",
     [7] = "DROP INDEX outcomes_open; DROP TRIGGER outcomes_letter;",
-    [8] = "DROP VIEW pawl_audit; CREATE VIEW pawl_audit AS SELECT * FROM audit_events;"
+    [8] = "ALTER TABLE orgs DROP COLUMN weight; DELETE FROM audit_event_names WHERE event = 42;",
+    [9] = "DROP INDEX executions_serial; DROP INDEX executions_finish;"
+          "CREATE UNIQUE INDEX executions_serial ON executions (org, serial_key)"
+          " WHERE finished_at IS NULL AND serial_key IS NOT NULL;"
+          "CREATE INDEX executions_finish ON executions (finish_at)"
+          " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
+    [10] = "DROP VIEW pawl_audit; CREATE VIEW pawl_audit AS SELECT * FROM audit_events;"
           IDLE("audit_no_delete", "BEFORE DELETE ON audit_events")
           IDLE("jobs_kept", "BEFORE DELETE ON jobs")
           IDLE("jobs_no_update", "BEFORE UPDATE ON jobs")
@@ -103,7 +109,7 @@ static const char *const undo[] = {
           IDLE("job_runs_final", "BEFORE UPDATE ON job_runs")
           "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs; DROP TABLE audit_seals;"
           "DROP TABLE removed_jobs; DROP TABLE erasures; ALTER TABLE orgs DROP COLUMN erased_at;"
-          "DELETE FROM audit_event_names WHERE event > 41;",
+          "DELETE FROM audit_event_names WHERE event BETWEEN 43 AND 47;",
 };
 // clang-format on
 

@@ -21,7 +21,7 @@ static const char first_version[] =
     "VALUES (7, 1, 1, 1, 1, 0, 1, 1, 'a', '00000000-0000-7000-8000-0000000000a1', 0, 'u', 'r',"
     "        'c', '{}'),"
     "       (8, 1, 1, 1, 1, 0, 1, 2, 'b', NULL, 0, 'u', 'r', 'c', '{}');"
-    "INSERT INTO ready VALUES (1, 1, 0, 7, 1, 0, NULL), (1, 1, 0, 8, 1, 0, NULL);"
+    "INSERT INTO ready VALUES (1, 1, 1, 0, 7, 0, NULL), (1, 1, 1, 0, 8, 0, NULL);"
     "INSERT INTO audit_events (org, job, event, attempt, at, detail)"
     "VALUES (1, 7, 1, 0, 1, NULL), (1, 7, 2, 0, 1, NULL), (1, 8, 1, 0, 2, NULL),"
     "       (1, 8, 2, 0, 2, '{\"kept\":1}');";

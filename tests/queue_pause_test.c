@@ -93,64 +93,51 @@ TEST_EACH_DB(OPS_10_an_org_pauses_its_own_share_only)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM queue_pauses"), 0);
 }
 
-// Paused jobs that stand before others are looked at once, not by every claim.
-TEST_EACH_DB(OPS_3_paused_jobs_do_not_keep_others_waiting_and_are_met_once)
+// Paused jobs that stand before others are not looked at.
+TEST_EACH_DB(OPS_3_paused_jobs_do_not_keep_others_waiting)
 {
     enum { PAUSED = 1200 };
     queue_add_many(box, (struct wish){ .org = ORG_A }, PAUSED);
     queue_add(box, (struct wish){ .org = ORG_B });
     speak_for(box, ORG_A);
     OK(queue_pause(tx, S("q:default"), err));
-    EXPECT_INT(queue_take(box, 1), 0);  // 500 are put aside by each claim
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready WHERE queue < 0"), 500);
-    EXPECT_INT(queue_take(box, 1), 0);
     EXPECT_INT(queue_take(box, 1), 1);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready WHERE queue > 0"), 0);
+    EXPECT_INT(queue_take(box, 1), 0);
     queue_add(box, (struct wish){ .org = ORG_B });
     EXPECT_INT(queue_take(box, 1), 1);
     EXPECT_INT(queue_seen(box, S("q:default")).at[PLACE_READY], PAUSED);
-
     OK(queue_resume(tx, S("q:default"), err));
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready WHERE queue > 0"), 1000);
     EXPECT_INT(queue_take(box, 1000), 1000);
-    EXPECT_INT(queue_take(box, 1000), 0);
-    must_sweep(box);
     EXPECT_INT(queue_take(box, 1000), 200);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM queue_pauses"), 0);
 }
 
-TEST_EACH_DB(OPS_3_a_share_paused_again_while_it_comes_back_stays_paused)
+TEST_EACH_DB(OPS_3_a_share_is_paused_and_resumed_as_often_as_one_likes)
 {
-    queue_add_many(box, (struct wish){ .org = ORG_A }, 1100);
+    queue_add_many(box, (struct wish){ .org = ORG_A }, 20);
     speak_for(box, ORG_A);
-    OK(queue_pause(tx, S("q:default"), err));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        OK(queue_pause(tx, S("q:default"), err));
+        OK(queue_pause(tx, S("q:default"), err));
         EXPECT_INT(queue_take(box, 10), 0);
-    OK(queue_resume(tx, S("q:default"), err));
-    OK(queue_pause(tx, S("q:default"), err));
-    must_sweep(box);
-    for (int i = 0; i < 4; i++)
-        EXPECT_INT(queue_take(box, 10), 0);
-    OK(queue_resume(tx, S("q:default"), err));
-    must_sweep(box);
-    EXPECT_INT(queue_take(box, 1000), 1000);
-    EXPECT_INT(queue_take(box, 1000), 100);
+        OK(queue_resume(tx, S("q:default"), err));
+        EXPECT_INT(queue_take(box, 5), 5);
+    }
 }
 
-// What lies on a shelf can be changed, cancelled and overtaken like every other ready job.
-TEST_EACH_DB(OPS_3_a_job_on_a_shelf_is_ready_to_everybody_else)
+// What a paused share holds can be changed, cancelled and overtaken like every other ready job.
+TEST_EACH_DB(OPS_3_a_job_of_a_paused_share_is_ready_to_everybody_else)
 {
     struct job held = queue_add(box, (struct wish){ .serial_key = S("k"), .hold = true });
     struct job head = queue_add(box, (struct wish){ .serial_key = S("k") });
     struct job other = queue_add(box, (struct wish){0}), moved = queue_add(box, (struct wish){0});
     OK(queue_pause(tx, S("q:default"), err));
     EXPECT_INT(queue_take(box, 10), 0);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready WHERE queue < 0"), 3);
     EXPECT_INT(must_load(box, head.id).phase, PHASE_READY);
     OK(job_cancel(tx, other.id, &other, err));
     struct job_change change = { .has_queue = true, .queue = S("q:exports") };
     OK(job_change(tx, moved.id, &change, &moved, err));
-    OK(job_submit(tx, held.id, &held, err));  // older: takes the turn of the one on the shelf
+    OK(job_submit(tx, held.id, &held, err));  // older: takes the turn of the other one
     EXPECT_INT(must_load(box, head.id).phase, PHASE_BLOCKED);
     EXPECT_INT(queue_take(box, 10), 1);
     EXPECT_INT(must_load(box, moved.id).state, JOB_RUNNING);
@@ -205,7 +192,7 @@ TEST_EACH_DB(JOB_11_a_purge_ends_what_waits_and_leaves_what_runs)
     EXPECT_INT(purge(box, S("q:default"), 2), 1);
 }
 
-TEST_EACH_DB(JOB_11_a_purge_ends_what_is_on_shelves_too)
+TEST_EACH_DB(JOB_11_a_purge_ends_what_is_paused_too)
 {
     queue_add_many(box, (struct wish){ .org = ORG_A }, 20);
     queue_add_many(box, (struct wish){ .org = ORG_B }, 20);
@@ -239,7 +226,6 @@ TEST_EACH_DB(JOB_11_a_purge_that_was_interrupted_begins_again)
     struct purge cut = { .queue = S("q:default") };
     queue_add_many(box, (struct wish){0}, 10);
     OK(queue_purge(tx, &cut, 3, err));  // nothing is parked
-    OK(queue_purge(tx, &cut, 3, err));  // nothing is on a shelf
     OK(queue_purge(tx, &cut, 3, err));
     EXPECT_INT(cut.ended, 3);
     EXPECT_INT(purge(box, S("q:default"), 3), 7);

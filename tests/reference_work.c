@@ -205,13 +205,59 @@ static struct ref_execution *next_finish(struct reference *r, const struct claim
     return next;
 }
 
-static struct ref_job *next_ready(struct reference *r, const struct claim *claim, struct str queue)
+// Orgs take turns in the order in which the store came to know them: that of the last digit of
+// their id, in a sequence.
+struct ref_turn {
+    int org;  // 0: nobody's yet
+    int left;
+};
+
+static int org_of(const struct ref_job *job)
+{
+    return job->contract.org_id.s[job->contract.org_id.n - 1];
+}
+
+static bool takeable(const struct reference *r, const struct claim *claim, struct str queue,
+                     const struct ref_job *job)
+{
+    return wanted(r, claim, queue, job) && ref_ready(r, job);
+}
+
+static struct ref_job *first_of_org(struct reference *r, const struct claim *claim,
+                                    struct str queue, int org)
 {
     struct ref_job *next = NULL;
     for (struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
-        if (wanted(r, claim, queue, job) && ref_ready(r, job)
+        if (takeable(r, claim, queue, job) && org_of(job) == org
             && (!next || job->priority > next->priority))
             next = job;
+    return next;
+}
+
+// The next one after `after` that has something; 0: none.
+static int org_after(const struct reference *r, const struct claim *claim, struct str queue,
+                     int after)
+{
+    int found = 0;
+    for (const struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++) {
+        int org = takeable(r, claim, queue, job) ? org_of(job) : 0;
+        if (org > after && (found == 0 || org < found))
+            found = org;
+    }
+    return found;
+}
+
+static struct ref_job *next_ready(struct reference *r, const struct claim *claim, struct str queue,
+                                  struct ref_turn *turn)
+{
+    enum { RUN = 16 };
+    struct ref_job *next = turn->left > 0 ? first_of_org(r, claim, queue, turn->org) : NULL;
+    if (!next) {
+        int org = org_after(r, claim, queue, turn->org);
+        *turn = (struct ref_turn){ org ? org : org_after(r, claim, queue, 0), RUN };
+        next = first_of_org(r, claim, queue, turn->org);
+    }
+    turn->left--;
     return next;
 }
 
@@ -226,9 +272,10 @@ enum pawl_code ref_claim(struct reference *r, const struct claim *claim, size_t 
     for (size_t q = 0; q < claim->queue_count; q++) {
         struct ref_execution *e;
         struct ref_job *job;
+        struct ref_turn turn = {0};
         while (*count < claim->limit && (e = next_finish(r, claim, claim->queues[q])))
             taken[(*count)++] = lease_finish(r, claim, e);
-        while (*count < claim->limit && (job = next_ready(r, claim, claim->queues[q])))
+        while (*count < claim->limit && (job = next_ready(r, claim, claim->queues[q], &turn)))
             taken[(*count)++] = lease_work(r, claim, job);
     }
     return PAWL_OK;

@@ -42,6 +42,10 @@ struct sequence {
 };
 
 void sequence_begin(struct sequence *s, struct box *box, uint64_t seed);
+
+// A new store gets to know them in this order, which is that of their turns.
+extern const struct str orgs[2];
+void sequence_meet_orgs(struct box *box);
 void sequence_end(struct sequence *s);
 
 uint64_t roll(struct sequence *s);

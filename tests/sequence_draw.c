@@ -5,8 +5,6 @@
 
 enum { JOBS_WANTED = 10, JOBS_ENOUGH = 20 };
 
-static const struct str orgs[] = { { "00000000-0000-7000-8000-000000000000", 36 },
-                                   { "00000000-0000-7000-8000-00000000000b", 36 } };
 static const struct str queues[] = {
     { "q:critical", 10 }, { "q:default", 9 }, { "q:notifications", 15 }, { "q:planning", 10 },
     { "q:exports", 9 }, { "q:maintenance", 13 }, { "q:own", 5 },

@@ -173,6 +173,7 @@ struct batch {
 static void batch_open(struct batch *b)
 {
     box_open(&b->box);
+    sequence_meet_orgs(&b->box);
     box_sql(&b->box, "CREATE TABLE effects (id INTEGER PRIMARY KEY)");
     b->effects = 0;
 }

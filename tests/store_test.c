@@ -232,6 +232,32 @@ TEST(EXEC_3_the_fence_is_in_the_where_of_every_statement_of_a_worker)
     EXPECT(fenced >= 8);
 }
 
+// SQLite's trigger over finished executions is not asked about the columns of an end.
+TEST(EXEC_8_only_statements_about_a_live_status_write_the_end_of_an_execution)
+{
+    static const char *const columns[] = { "status = ", "committed_at = ", "finished_at = ",
+                                           "end_reason = ", "serial_key = " };
+    int ends = 0;
+    for (size_t q = 0; q < QUERIES; q++) {
+        const char *sql = queries[q].sqlite, *where = strstr(sql, "WHERE");
+        bool update = strstr(sql, "UPDATE executions") || strstr(sql, "UPDATE OR FAIL executions"),
+             writes = false;
+        for (size_t i = 0; update && i < countof(columns); i++) {
+            const char *column = strstr(sql, columns[i]);
+            writes |= column && (!where || column < where);
+        }
+        if (!writes)
+            continue;
+        ends++;
+        bool live = where && !strstr(where, "DONE") && !strstr(where, "ABORTED")
+                 && (strstr(where, " AND status = '") || strstr(where, " AND status IN ('LEASED'"));
+        if (!live)
+            print_error("%s could change a finished execution\n", queries[q].name);
+        EXPECT(live);
+    }
+    EXPECT(ends >= 8);
+}
+
 TEST(the_plan_check_sees_a_scan)
 {
     EXPECT(scans_a_table(S("SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\nSCAN executions\n")));

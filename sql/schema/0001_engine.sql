@@ -195,16 +195,17 @@ CREATE INDEX idempotency_generations_sweep ON idempotency_generations (sweep_at)
   WHERE sweep_at IS NOT NULL;
 INSERT INTO idempotency_generations (generation, keys, expires_at) VALUES (1, 0, 0);
 
--- What a claim may take, in the order it takes it. At most one job per serial key.
+-- What a claim may take. Orgs take turns; the rest is the order in which it takes the jobs of one.
+-- At most one job per serial key.
 CREATE TABLE ready (
   queue INTEGER NOT NULL,
   type INTEGER NOT NULL,
+  org INTEGER NOT NULL,
   rank INTEGER NOT NULL,           -- minus the priority
   job INTEGER NOT NULL,
-  org INTEGER NOT NULL,
   attempt INTEGER NOT NULL,        -- executions so far
   serial_key TEXT,
-  PRIMARY KEY (queue, type, rank, job)
+  PRIMARY KEY (queue, type, org, rank, job)
 )
 STRICT, WITHOUT ROWID --sqlite
 ;

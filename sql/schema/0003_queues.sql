@@ -47,20 +47,16 @@ SELECT o.org, p.queue,
   JOIN (SELECT 0 AS org UNION ALL SELECT id FROM orgs) o ON o.org = 0 OR o.org = p.org
  GROUP BY o.org, p.queue;
 
--- An org paused its share of a queue. Its ready jobs that a claim meets are put on a shelf: they
--- stay in `ready`, but under the number -(queue << 31 | org) instead of the queue's own, where no
--- claim looks. When the share is resumed they come back in pieces; the row goes with the last.
+-- An org paused its share of a queue: it has no turn there.
 CREATE TABLE queue_pauses (
   queue INTEGER NOT NULL REFERENCES queues (id),
   org INTEGER NOT NULL REFERENCES orgs (id),
   paused_at INTEGER NOT NULL,
   paused_by TEXT NOT NULL,
-  resumed_at INTEGER,              -- NULL: it is paused
   PRIMARY KEY (queue, org)
 )
 STRICT, WITHOUT ROWID --sqlite
 ;
-CREATE INDEX queue_pauses_resumed ON queue_pauses (resumed_at) WHERE resumed_at IS NOT NULL;
 CREATE INDEX queue_pauses_org ON queue_pauses (org);
 
 -- The record of an idempotency key, with what its job's own records say about it (OPS-5). Times in

@@ -12,10 +12,10 @@ enum { COUNTER_BITS = 12, HIGH_BITS = 60, LOW_BITS = 62 };
 static const int64_t high_max = ((int64_t)1 << HIGH_BITS) - 1;
 static const uint64_t low_mask = ((uint64_t)1 << LOW_BITS) - 1;
 
-static bool hyphen_at(size_t i)
-{
-    return i == 8 || i == 13 || i == 18 || i == 23;
-}
+// Where the two digits of each of the 16 bytes stand.
+static const unsigned char digits_at[] = { 0, 2, 4, 6, 9, 11, 14, 16,
+                                           19, 21, 24, 26, 28, 30, 32, 34 };
+static const unsigned char hyphens_at[] = { 8, 13, 18, 23 };
 
 static int hex_digit(char c)
 {
@@ -31,20 +31,20 @@ static int hex_digit(char c)
 // The 32 digits of a UUID as two halves of 64 bits.
 static bool read_halves(struct str text, uint64_t halves[2])
 {
-    size_t digits = 0;
+    int wrong = 0;  // below zero: a digit is
     halves[0] = halves[1] = 0;
     if (text.n != ID_TEXT)
         return false;
-    for (size_t i = 0; i < ID_TEXT; i++) {
-        if (hyphen_at(i) && text.s[i] == '-')
-            continue;
-        int digit = hex_digit(text.s[i]);
-        if (hyphen_at(i) || digit < 0)
+    for (size_t i = 0; i < sizeof hyphens_at; i++)
+        if (text.s[hyphens_at[i]] != '-')
             return false;
-        uint64_t *half = &halves[digits++ / 16];
-        *half = *half << 4 | (uint64_t)digit;
+    for (size_t i = 0; i < sizeof digits_at; i++) {
+        const char *digits = text.s + digits_at[i];
+        int high = hex_digit(digits[0]), low = hex_digit(digits[1]);
+        wrong |= high | low;
+        halves[i / 8] = halves[i / 8] << 8 | ((uint64_t)high << 4 & 0xf0) | ((uint64_t)low & 0xf);
     }
-    return true;
+    return wrong >= 0;
 }
 
 bool id_parse(struct str text, struct id *id)
@@ -65,14 +65,12 @@ void id_format(struct id id, char text[ID_TEXT + 1])
         high >> COUNTER_BITS << 16 | 0x7000 | (high & 0xfff),
         (uint64_t)2 << LOW_BITS | (uint64_t)id.low,
     };
-    size_t digits = 0;
-    for (size_t i = 0; i < ID_TEXT; i++) {
-        if (hyphen_at(i)) {
-            text[i] = '-';
-            continue;
-        }
-        text[i] = "0123456789abcdef"[halves[digits / 16] >> (60 - digits % 16 * 4) & 0xf];
-        digits++;
+    for (size_t i = 0; i < sizeof hyphens_at; i++)
+        text[hyphens_at[i]] = '-';
+    for (size_t i = 0; i < sizeof digits_at; i++) {
+        unsigned byte = halves[i / 8] >> (56 - i % 8 * 8) & 0xff;
+        text[digits_at[i]] = "0123456789abcdef"[byte >> 4];
+        text[digits_at[i] + 1] = "0123456789abcdef"[byte & 0xf];
     }
     text[ID_TEXT] = '\0';
 }

@@ -282,17 +282,21 @@ static const struct command commands[] = {
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
              WHERE, ORG, JSON, HELP) },
-    { "org", "list|disable|enable|erase [UUID]", 1, 2,
-      "list the orgs of a store, refuse all keys of one, or erase it",
+    { "org", "list|disable|enable|weight|erase [UUID [N]]", 1, 3,
+      "list the orgs of a store; refuse all keys of one, give it more of its queues, erase it",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
           "with one of its keys is answered any more. enable takes that back.\n"
+          "\n"
+          "Where several orgs have jobs ready in a queue they take turns, of 16 jobs each times\n"
+          "their weight: 1 unless set, 100 at most.\n"
+          "\n"
           "erase disables it, revokes its keys and removes all its jobs and schedules, for good;\n"
           "its audit trail, which has ids and no contents, is kept as long as any. Without --yes\n"
           "it only says how much that is. Jobs that run are in the way. Backups are not touched.\n",
-      .example = "pawl org disable 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .example = "pawl org weight 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 3",
       .act = command_org,
-      .verbs = "list disable enable erase",
+      .verbs = "list disable enable weight erase",
       OFFERS({ OPTION_YES, "erase, and do not only count" },
              { OPTION_COMPACT, "after erasing, write the store's file anew" }, STORE, JSON, HELP) },
     { "erase", "ID", 1, 1, "overwrite the contents of a job that has ended",

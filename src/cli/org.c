@@ -8,10 +8,11 @@
 #include "cli/verb.h"
 #include "engine/api_key.h"
 #include "model/json_field.h"
+#include "model/weight.h"
 
 enum { PAGE_ORGS = 1000 };
 
-static const char *const headings[] = { "ORG", "KEYS", "CREATED", "DISABLED" };
+static const char *const headings[] = { "ORG", "WEIGHT", "KEYS", "CREATED", "DISABLED" };
 
 static json_t *org_json(struct arena *arena, const struct org *org)
 {
@@ -21,6 +22,7 @@ static json_t *org_json(struct arena *arena, const struct org *org)
         { "disabled_at", json_time_or_null(arena, org->disabled_at) },
         { "erased_at", json_time_or_null(arena, org->erased_at) },
         { "keys", json_integer(org->keys) },
+        { "weight", json_integer(org->weight) },
     };
     return json_object_of(fields, countof(fields));
 }
@@ -37,6 +39,7 @@ static bool show(struct listing *listing, json_t *made, struct pawl_error *err)
     if (listing->cli->given[OPTION_JSON])
         return items_print(&listing->items, org, err);
     table_add(&listing->table, object_text(org, "org_id"));
+    table_add_number(&listing->table, object_number(org, "weight"));
     table_add_number(&listing->table, object_number(org, "keys"));
     table_add(&listing->table, object_text(org, "created_at"));
     table_add(&listing->table, object_text(org, "disabled_at"));
@@ -74,33 +77,58 @@ static bool list(struct cli *cli, struct pawl_error *err)
     return true;
 }
 
-typedef bool org_operation(struct tx *tx, struct str org_id, struct org *org,
-                           struct pawl_error *err);
-
-static bool act(struct cli *cli, org_operation *operation, const char *done, struct pawl_error *err)
+// Changes one org and prints it, or says what became of it.
+static bool change(struct cli *cli,
+                   bool (*act)(struct cli *cli, struct tx *tx, struct org *org,
+                               struct pawl_error *err),
+                   const char *words, struct pawl_error *err)
 {
     struct org org;
     SCOPED(tx) struct tx tx = {0};
     if (!uuid_valid(cli->words[1]))
         return usage(cli, err, "`%.*s` is no org: it is a UUID in lower case", STR(cli->words[1]));
     if (!session_open(cli, STORE_CHANGE, err)
-        || !session_begin(cli, TX_WRITE, &cli->arena, &tx, err)
-        || !operation(&tx, cli->words[1], &org, err) || !tx_commit(&tx, err))
+        || !session_begin(cli, TX_WRITE, &cli->arena, &tx, err) || !act(cli, &tx, &org, err)
+        || !tx_commit(&tx, err))
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, org_json(&cli->arena, &org), err);
-    printf("org %.*s is %s\n", STR(org.org_id), done);
+    printf("org %.*s %s\n", STR(org.org_id), words);
     return true;
+}
+
+static bool do_disable(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
+{
+    return org_disable(tx, cli->words[1], org, err);
 }
 
 static bool disable(struct cli *cli, struct pawl_error *err)
 {
-    return act(cli, org_disable, "disabled: its keys are refused", err);
+    return change(cli, do_disable, "is disabled: its keys are refused", err);
+}
+
+static bool do_enable(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
+{
+    return org_enable(tx, cli->words[1], org, err);
 }
 
 static bool enable(struct cli *cli, struct pawl_error *err)
 {
-    return act(cli, org_enable, "enabled: its keys are good unless revoked", err);
+    return change(cli, do_enable, "is enabled: its keys are good unless revoked", err);
+}
+
+static bool do_weigh(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
+{
+    int64_t weight = 0;
+    if (!str_int(cli->words[2], &weight))
+        return usage(cli, err, "`%.*s` is no weight: it is a number from 1 to %d",
+                     STR(cli->words[2]), SHARE_WEIGHT_MAX);
+    return org_weigh(tx, cli->words[1], weight, org, err);
+}
+
+static bool weigh(struct cli *cli, struct pawl_error *err)
+{
+    return change(cli, do_weigh, "has its new weight from the next claim on", err);
 }
 
 bool command_org(struct cli *cli, struct pawl_error *err)
@@ -109,6 +137,7 @@ bool command_org(struct cli *cli, struct pawl_error *err)
         { "list", 1, list },
         { "disable", 2, disable },
         { "enable", 2, enable },
+        { "weight", 3, weigh },
         { "erase", 2, org_erase },
     };
     return verb_act(cli, verbs, countof(verbs), err);

@@ -83,6 +83,7 @@ struct org {
     pawl_time disabled_at;  // 0: it is not
     pawl_time erased_at;    // 0: it was not
     int64_t keys;           // good ones, this moment
+    int64_t weight;         // of its share in a queue
     int64_t row;
 };
 
@@ -109,3 +110,7 @@ CHECKED bool org_enable(struct tx *tx, struct str org_id, struct org *org,
 
 // PAWL_NOT_FOUND when there is none.
 CHECKED bool org_load(struct tx *tx, struct str org_id, struct org *org, struct pawl_error *err);
+
+// How many times SHARE_RUN jobs it takes in a row where several orgs have jobs; see model/weight.h.
+CHECKED bool org_weigh(struct tx *tx, struct str org_id, int64_t weight, struct org *org,
+                       struct pawl_error *err);

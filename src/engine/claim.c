@@ -1,7 +1,7 @@
 // Claiming: the oldest due jobs of the asked queues become executions, in one transaction.
 //
-// Queues take turns by weight, one job at a time; within a queue the oldest of the greatest
-// priority is next.
+// Queues take turns by weight, one job at a time; within a queue orgs do, and of an org the oldest
+// job of the greatest priority is next.
 #include <assert.h>
 
 #include "base/list.h"
@@ -11,15 +11,11 @@
 #include "engine/lane.h"
 #include "engine/place.h"
 #include "engine/queue.h"
-#include "engine/shelf.h"
 #include "engine/slot.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
 
-enum {
-    SHELVED_MAX = 500,  // jobs put on shelves by one claim
-    MANY = 64,
-};
+enum { MANY = 64 };
 
 // One queue of a claim.
 struct source {
@@ -43,7 +39,7 @@ struct claiming {
     struct list claimed;
     struct list sources;     // the queues ...
     struct list contenders;  // ... and, side by side, how they stand in the order of turns
-    size_t shelved;
+    struct turns *turns, fresh;
     struct taken taken;
 };
 
@@ -84,9 +80,20 @@ static int64_t lease_length(const struct claim *claim, const struct policy *poli
     return lease_us > LEASE_US_MAX ? LEASE_US_MAX : lease_us;
 }
 
+static bool insert_first(struct tx *tx, const struct execution *e, struct pawl_error *err)
+{
+    return sql_later(tx, Q_EXECUTION_INSERT_FIRST, err, INT(e->id.high), INT(e->id.low),
+                     INT(e->org), INT(e->job.high),
+                     TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),
+                     INT(e->type), INT(e->policy), INT(e->lease_us), INT(e->lease_expires_at),
+                     INT(e->leased_at), INT_OR_NONE(e->started_at), INT_OR_NONE(e->deadline_at));
+}
+
 static bool insert(struct tx *tx, const struct execution *e, struct pawl_error *err)
 {
     assert(!execution_problem(e));
+    if (e->attempt == 1 && e->serial_key.n == 0)
+        return insert_first(tx, e, err);
     return sql_later(tx, Q_EXECUTION_INSERT, err, INT(e->id.high), INT(e->id.low), INT(e->org),
                      INT(e->job.high), INT(e->attempt),
                      TEXT(str_of(execution_status_name(e->status))), INT(e->worker), INT(e->queue),
@@ -143,7 +150,7 @@ static bool taken_settle(struct tx *tx, struct claiming *c, struct pawl_error *e
         return true;
     c->taken.count = 0;
     return sql_run_counting(tx, Q_READY_DELETE_RUN, &changed, err, INT(first->queue),
-                            INT(first->type), INT(first->rank), INT(first->job),
+                            INT(first->type), INT(first->org), INT(first->rank), INT(first->job),
                             INT(c->taken.last_job))
         && (changed == count
             || fail(err, PAWL_STORE, "a claim took %lld jobs and left %lld places",
@@ -157,7 +164,7 @@ static bool leave_ready(struct tx *tx, struct claiming *c, const struct waiting 
     const struct waiting *first = &t->first;
     bool next = t->count > 0 && first->nth > 0 && place->nth == first->nth + t->count
         && place->queue == first->queue && place->type == first->type
-        && place->rank == first->rank;
+        && place->org == first->org && place->rank == first->rank;
     if (!next && !taken_settle(tx, c, err))
         return false;
     if (!next)
@@ -209,29 +216,19 @@ static bool take_sound(struct tx *tx, struct claiming *c, const struct waiting *
     return fail(err, why.code, "%s", why.message);
 }
 
-// The next candidate whose org has not paused its share; others are put on their shelf. So many of
-// them end the search for this time, and whoever waits is told that there may be more.
+// The next candidate: of the org whose turn it is, else of the next one that has any.
 static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
                        const struct waiting **place, struct pawl_error *err)
 {
-    for (;;) {
-        struct share_pause pause;
+    for (bool more = true; more;) {
         if (!lanes_take(tx, &source->lanes, room(c), place, err))
             return false;
-        if (!*place || !source->lanes.has_pauses)
+        if (*place)
             return true;
-        if (!share_paused(tx, source->lanes.queue, (*place)->org, &pause, err))
+        if (!taken_settle(tx, c, err) || !lanes_next_share(tx, &source->lanes, &more, err))
             return false;
-        if (pause.since == 0)
-            return true;
-        if (!shelf_put(tx, *place, err))
-            return false;
-        if (++c->shelved >= SHELVED_MAX) {
-            tx->news = true;
-            *place = NULL;
-            return true;
-        }
     }
+    return true;
 }
 
 // A committed execution whose commit phase is to be run again: same execution, same attempt.
@@ -303,7 +300,10 @@ static bool source_add(struct tx *tx, struct claiming *c, int64_t queue, struct 
     struct contender *contender = list_add(&c->contenders);
     if (!source || !contender)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
-    source->lanes = (struct lanes){ .claim = c->claim, .org = c->org, .queue = queue };
+    source->lanes = (struct lanes){ .claim = c->claim,
+                                    .org = c->org,
+                                    .queue = queue,
+                                    .turn = turns_share(c->turns, queue) };
     *contender = (struct contender){
         .queue = queue,
         .weight = queue_term_of(tx->queue_terms, name).weight,
@@ -383,7 +383,7 @@ static bool source_open(struct tx *tx, struct claiming *c, struct source *source
     return look_for_pauses(tx, c, source, err)
         && (source->closed
             || (finishes_find(tx, c, source, err)
-                && lanes_open(tx, &source->lanes, room(c), err)));
+                && lanes_open(tx, &source->lanes, err)));
 }
 
 // Takes one job from the queue, if it has one.
@@ -407,6 +407,7 @@ static bool take_from(struct tx *tx, struct claiming *c, struct source *source, 
         if (!take_sound(tx, c, place, err))
             return false;
     }
+    lanes_took(&source->lanes);
     *taken = true;
     return true;
 }
@@ -422,7 +423,7 @@ static size_t next_in_order(const struct claiming *c)
 
 static bool take_all(struct tx *tx, struct claiming *c, struct pawl_error *err)
 {
-    struct turns fresh = {0}, *turns = c->claim->turns ? c->claim->turns : &fresh;
+    struct turns *turns = c->turns;
     struct contender *contenders = c->contenders.items;
     struct source *sources = c->sources.items;
     size_t count = c->contenders.count;
@@ -464,6 +465,7 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
                           .claimed = list_of(tx->arena, sizeof(struct claimed)),
                           .sources = list_of(tx->arena, sizeof(struct source)),
                           .contenders = list_of(tx->arena, sizeof(struct contender)) };
+    c.turns = claim->turns ? claim->turns : &c.fresh;
     *claimed = NULL;
     *count = 0;
     if (!claim_check(tx, claim, err) || !caller_org(tx, &c.org, err))

@@ -168,9 +168,11 @@ static bool apply(struct tx *tx, const struct execution *e, const struct commit 
 static bool mark_execution(struct tx *tx, struct execution *e, const struct commit *commit,
                            bool done, int64_t *changed, struct pawl_error *err)
 {
+    enum query together = e->serial_key.n ? Q_EXECUTION_COMMIT_DONE_OF_KEY
+                                          : Q_EXECUTION_COMMIT_DONE;
     if (done)
-        return sql_run_counting(tx, Q_EXECUTION_COMMIT_DONE, changed, err, INT(e->id.high),
-                                INT(e->attempt), INT(e->worker), INT(tx->now));
+        return sql_run_counting(tx, together, changed, err, INT(e->id.high), INT(e->attempt),
+                                INT(e->worker), INT(tx->now));
     if (!commit->done)
         e->lease_expires_at = tx->now + e->lease_us;
     return sql_run_counting(tx, Q_EXECUTION_COMMIT, changed, err, INT(e->id.high),

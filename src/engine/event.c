@@ -55,6 +55,7 @@ static const struct {
     [EVENT_SCHEDULE_SKIPPED] = { "schedule.skipped", UNCHANGED },
     [EVENT_SLOT_RECOVERED] = { "slot.recovered", UNCHANGED },
     [EVENT_LEADER_CHANGED] = { "leader.changed", UNCHANGED },
+    [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
     [EVENT_JOB_ERASED] = { "job.erased", UNCHANGED },
     [EVENT_JOBS_REMOVED] = { "jobs.removed", UNCHANGED },
     [EVENT_AUDIT_PRUNED] = { "audit.pruned", UNCHANGED },

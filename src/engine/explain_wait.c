@@ -4,7 +4,6 @@
 #include "engine/job.h"
 #include "engine/place.h"
 #include "engine/queue.h"
-#include "engine/shelf.h"
 #include "model/weight.h"
 #include "store/names.h"
 
@@ -109,30 +108,19 @@ static bool explain_blocked(struct explaining *x, struct pawl_error *err)
 
 // ----- ready
 
-static bool on_shelf(struct tx *tx, const struct waiting *w, bool *shelved, struct pawl_error *err)
-{
-    int64_t found = 0;
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_READY_HOLDS, err, INT(shelf_of(w->org, w->queue)), INT(w->type),
-                 INT(w->rank), INT(w->job))
-        || !rows_number(&rows, &found, err))
-        return false;
-    *shelved = found != 0;
-    return true;
-}
-
-// Jobs that the caller may see and that a claim takes first; whether some are of higher priority.
+// Jobs of its org that the caller may see and that a claim takes first; whether some are of higher
+// priority.
 static bool count_ahead(struct explaining *x, const struct waiting *w, bool *higher,
                         struct pawl_error *err)
 {
     int64_t seen = 0, looked_at = 0;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(x->tx, &rows, Q_READY_LANE_BEFORE, err, INT(w->queue), INT(w->type),
-                 INT(w->rank), INT(w->job), INT(AHEAD_COUNTED + 1)))
+                 INT(w->org), INT(w->rank), INT(w->job), INT(AHEAD_COUNTED + 1)))
         return false;
     for (; rows_next(&rows); looked_at++) {
-        int64_t rank = row_int(&rows), org = row_int(&rows);
-        if ((x->org != 0 && org != x->org) || !caller_sees(x->tx->caller, row_text(&rows)))
+        int64_t rank = row_int(&rows);
+        if (!caller_sees(x->tx->caller, row_text(&rows)))
             continue;
         seen++;
         *higher = *higher || rank < w->rank;
@@ -187,14 +175,13 @@ static bool explain_lane(struct explaining *x, const struct waiting *w, pawl_tim
 static bool explain_open(struct explaining *x, struct pawl_error *err)
 {
     struct waiting w = waiting_of(x->job);
-    bool shelved = false;
     pawl_time since = 0;
-    if (!on_shelf(x->tx, &w, &shelved, err) || !queue_ready_since(x->tx, w.job, &since, err))
+    if (!queue_ready_since(x->tx, w.job, &since, err))
         return false;
     explain_times(x, since, 0);
-    if (x->alive && !shelved)
+    if (x->alive)
         return explain_lane(x, &w, since, err);
-    explain_say(x, x->alive ? CAUSE_SHARE_RESUMING : CAUSE_NOBODY_ALIVE);
+    explain_say(x, CAUSE_NOBODY_ALIVE);
     return true;
 }
 
@@ -282,6 +269,28 @@ static bool also_turns(struct explaining *x, struct pawl_error *err)
     return true;
 }
 
+// Orgs take turns. That others have jobs is told only to who may see them all.
+static bool also_shares(struct explaining *x, struct pawl_error *err)
+{
+    int64_t own = x->job->keys.org;
+    bool others = false;
+    if (x->org != 0 || !in_order(x))
+        return true;
+    for (int64_t org = 0; !others;) {
+        SCOPED(rows) struct rows rows = {0};
+        if (!sql_ask(x->tx, &rows, Q_READY_NEXT_ORG, err, INT(x->job->keys.queue),
+                     INT(x->job->keys.type), INT(org))
+            || !rows_number(&rows, &org, err))
+            return false;
+        if (org == 0)
+            return true;
+        others = org != own;
+    }
+    x->facts.at[FACT_WORD] = str_format(x->tx->arena, "%d", SHARE_RUN);
+    explain_also(x, CAUSE_SHARES);
+    return true;
+}
+
 static bool also_full(struct explaining *x, struct pawl_error *err)
 {
     struct pawl_error why = {0};
@@ -301,5 +310,5 @@ bool explain_waiting(struct explaining *x, struct pawl_error *err)
         [PHASE_BACKOFF] = explain_backoff,
     };
     return places[x->job->phase](x, err) && also_closed(x, err) && also_max_wait(x, err)
-        && also_turns(x, err) && also_full(x, err);
+        && also_turns(x, err) && also_shares(x, err) && also_full(x, err);
 }

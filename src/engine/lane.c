@@ -1,10 +1,12 @@
-// A lane is one type in one queue, read a few rows at a time; the first of the heads is next.
+// A lane is one type in one queue, read for the org whose turn it is, a few rows at a time; the
+// first of the heads is next.
 #include "engine/lane.h"
 
 #include "engine/job.h"
+#include "engine/queue.h"
 #include "store/names.h"
 
-enum { LANE_ROWS = 64, LANES_MAX = 4096 };
+enum { LANE_ROWS = 64, LANES_MAX = 4096, PAUSED_MAX = 1000 };
 
 // Of one project, if the caller is limited to some.
 struct lane {
@@ -19,14 +21,14 @@ struct lane {
 // A claim of one type from one queue takes what it reads, so jobs are read with their places.
 static bool takes_all(const struct lanes *lanes)
 {
-    return lanes->only_queue && lanes->claim->job_type_count == 1 && !lanes->has_pauses;
+    return lanes->only_queue && lanes->claim->job_type_count == 1;
 }
 
 // Nothing is between two rows that were read one after the other: nothing was filtered out, and
 // nobody else has taken it meanwhile.
-static bool reads_whole(const struct tx *tx, const struct lanes *lanes, const struct lane *lane)
+static bool reads_whole(const struct tx *tx, const struct lane *lane)
 {
-    return lanes->org == 0 && lane->project.n == 0 && db_alone(tx->db);
+    return lane->project.n == 0 && db_alone(tx->db);
 }
 
 static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane *lane,
@@ -36,12 +38,12 @@ static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane
     if (lane->count)
         last = lane->rows[lane->count - 1];
     if (lane->project.n)
-        return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(lanes->org),
+        return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(lanes->current),
                        TEXT(lane->project), INT(lanes->queue), INT(lane->type), INT(last.rank),
                        INT(last.job), INT((int64_t)wanted));
     return sql_ask(tx, rows, takes_all(lanes) ? Q_READY_LANE_JOBS : Q_READY_LANE, err,
-                   INT(lanes->queue), INT(lane->type), INT(last.rank), INT(last.job),
-                   INT(lanes->org), INT((int64_t)wanted));
+                   INT(lanes->queue), INT(lane->type), INT(lanes->current), INT(last.rank),
+                   INT(last.job), INT((int64_t)wanted));
 }
 
 // The job behind the place, if it never ran. One that is missing is noticed when it is to be taken.
@@ -62,22 +64,35 @@ static bool read_row(struct tx *tx, const struct lanes *lanes, struct lane *lane
     struct waiting *row = &lane->rows[lane->count++];
     row->queue = lanes->queue;
     row->type = lane->type;
+    row->org = lanes->current;
     row->rank = row_int(rows);
     row->job = row_int(rows);
-    row->org = row_int(rows);
     row->attempt = row_int(rows);
     row->serial_key = row_text(rows);
     lane->read++;
-    if (reads_whole(tx, lanes, lane))
+    if (reads_whole(tx, lane))
         row->nth = lane->read;
     return lane->project.n || !takes_all(lanes) || read_job(tx, rows, row, err);
+}
+
+// Whether the org at hand takes as many as there is room for.
+static bool has_all_turns(const struct lanes *lanes)
+{
+    return lanes->org != 0 || lanes->alone;
+}
+
+static size_t rows_wanted(const struct lanes *lanes, size_t room)
+{
+    size_t wanted = room > LANE_ROWS ? LANE_ROWS : room;
+    bool bounded = !has_all_turns(lanes) && (size_t)lanes->turn->left < wanted;
+    return bounded ? (size_t)lanes->turn->left : wanted;
 }
 
 // The rows that were there stay where they are, in the arena.
 static bool lane_fill(struct tx *tx, const struct lanes *lanes, struct lane *lane, size_t room,
                       struct pawl_error *err)
 {
-    size_t wanted = lanes->has_pauses || room > LANE_ROWS ? LANE_ROWS : room;
+    size_t wanted = rows_wanted(lanes, room);
     SCOPED(rows) struct rows rows = {0};
     if (!lane_ask(tx, lanes, lane, wanted, &rows, err))
         return false;
@@ -92,14 +107,13 @@ static bool lane_fill(struct tx *tx, const struct lanes *lanes, struct lane *lan
     return rows_ok(&rows, err);
 }
 
-static bool lane_add(struct tx *tx, struct lanes *lanes, const struct lane *wanted, size_t room,
-                     struct pawl_error *err)
+static bool lane_add(struct lanes *lanes, const struct lane *wanted, struct pawl_error *err)
 {
     struct lane *lane = list_add(&lanes->all);
     if (!lane)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     *lane = *wanted;
-    return lane_fill(tx, lanes, lane, room, err);
+    return true;
 }
 
 // The type after the lane's own that has something ready; 0: none.
@@ -125,13 +139,13 @@ static bool has_lane(const struct lanes *lanes, const struct lane *wanted)
 
 // One lane per asked type that exists; without types, one per type that has something ready. A type
 // that is asked for twice has one lane: a second would offer the same jobs again.
-static bool lanes_add(struct tx *tx, struct lanes *lanes, struct lane lane, size_t room,
+static bool lanes_add(struct tx *tx, struct lanes *lanes, struct lane lane,
                       struct pawl_error *err)
 {
     const struct claim *claim = lanes->claim;
     for (size_t i = 0; i < claim->job_type_count; i++)
         if (!name_find(tx, NAME_JOB_TYPE, claim->job_types[i], &lane.type, err)
-            || (lane.type && !has_lane(lanes, &lane) && !lane_add(tx, lanes, &lane, room, err)))
+            || (lane.type && !has_lane(lanes, &lane) && !lane_add(lanes, &lane, err)))
             return false;
     if (claim->job_type_count)
         return true;
@@ -140,7 +154,7 @@ static bool lanes_add(struct tx *tx, struct lanes *lanes, struct lane lane, size
             return false;
         if (lane.type == 0)
             return true;
-        if (!lane_add(tx, lanes, &lane, room, err))
+        if (!lane_add(lanes, &lane, err))
             return false;
     }
     return true;
@@ -148,17 +162,28 @@ static bool lanes_add(struct tx *tx, struct lanes *lanes, struct lane lane, size
 
 // A caller that is limited to projects has lanes of its own for each of them: what is ready for
 // others costs it nothing (OPS-18).
-bool lanes_open(struct tx *tx, struct lanes *lanes, size_t room, struct pawl_error *err)
+static bool lanes_find(struct tx *tx, struct lanes *lanes, struct pawl_error *err)
 {
     const struct caller *caller = tx->caller;
     lanes->all = list_of(tx->arena, sizeof(struct lane));
     if (!caller || caller->project_count == 0)
-        return lanes_add(tx, lanes, (struct lane){0}, room, err);
+        return lanes_add(tx, lanes, (struct lane){0}, err);
     for (size_t i = 0; i < caller->project_count; i++)
-        if (!lanes_add(tx, lanes, (struct lane){ .project = caller->projects[i] }, room, err))
+        if (!lanes_add(tx, lanes, (struct lane){ .project = caller->projects[i] }, err))
             return false;
     return true;
 }
+
+// Who had the turn goes on with it, unless it may be paused meanwhile.
+bool lanes_open(struct tx *tx, struct lanes *lanes, struct pawl_error *err)
+{
+    bool goes_on = lanes->turn->left > 0 && !lanes->has_pauses;
+    lanes->current = lanes->org ? lanes->org : goes_on ? lanes->turn->org
+                                                       : 0;
+    return lanes_find(tx, lanes, err);
+}
+
+// ----- the jobs of one org
 
 static bool before(const struct waiting *a, const struct waiting *b)
 {
@@ -169,6 +194,9 @@ bool lanes_take(struct tx *tx, struct lanes *lanes, size_t room, const struct wa
                 struct pawl_error *err)
 {
     struct lane *all = lanes->all.items, *first = NULL;
+    *place = NULL;
+    if (lanes->current == 0 || (lanes->turn->left == 0 && !has_all_turns(lanes)))
+        return true;
     for (size_t i = 0; i < lanes->all.count; i++) {
         if (all[i].next == all[i].count && !all[i].drained
             && !lane_fill(tx, lanes, &all[i], room, err))
@@ -177,6 +205,96 @@ bool lanes_take(struct tx *tx, struct lanes *lanes, size_t room, const struct wa
             && (!first || before(&all[i].rows[all[i].next], &first->rows[first->next])))
             first = &all[i];
     }
-    *place = first ? &first->rows[first->next++] : NULL;
+    if (first)
+        *place = &first->rows[first->next++];
+    return true;
+}
+
+void lanes_took(struct lanes *lanes)
+{
+    lanes->fruitless_since = 0;
+    if (!has_all_turns(lanes))
+        lanes->turn->left--;
+}
+
+// ----- whose turn it is
+
+// The org after `org` that has something in one of the lanes; 0: none.
+static bool org_after(struct tx *tx, const struct lanes *lanes, int64_t org, int64_t *next,
+                      struct pawl_error *err)
+{
+    const struct lane *all = lanes->all.items;
+    *next = 0;
+    for (size_t i = 0; i < lanes->all.count; i++) {
+        int64_t found = 0;
+        SCOPED(rows) struct rows rows = {0};
+        if (!sql_ask(tx, &rows, Q_READY_NEXT_ORG, err, INT(lanes->queue), INT(all[i].type),
+                     INT(org))
+            || !rows_number(&rows, &found, err))
+            return false;
+        if (found && (*next == 0 || found < *next))
+            *next = found;
+    }
+    return true;
+}
+
+// The next one after whose turn it was last, and round again.
+static bool next_org(struct tx *tx, const struct lanes *lanes, int64_t *next,
+                     struct pawl_error *err)
+{
+    return org_after(tx, lanes, lanes->turn->org, next, err)
+        && (*next != 0 || lanes->turn->org == 0 || org_after(tx, lanes, 0, next, err));
+}
+
+static bool weight_of(struct tx *tx, int64_t org, int64_t *weight, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_ORG_WEIGHT, err, INT(org)) && rows_number(&rows, weight, err);
+}
+
+// One that is alone goes on where it is; another one begins with its first job.
+static bool give_turn(struct tx *tx, struct lanes *lanes, int64_t org, struct pawl_error *err)
+{
+    struct lane *all = lanes->all.items;
+    int64_t weight = 1;
+    lanes->alone = org == lanes->current;
+    if (!lanes->alone && !weight_of(tx, org, &weight, err))
+        return false;
+    for (size_t i = 0; !lanes->alone && i < lanes->all.count; i++)
+        all[i] = (struct lane){ .type = all[i].type, .project = all[i].project };
+    *lanes->turn = (struct share_turn){ .org = org, .left = SHARE_RUN * weight };
+    lanes->current = org;
+    return true;
+}
+
+static bool may_have_turn(struct tx *tx, const struct lanes *lanes, int64_t org, bool *may,
+                          struct pawl_error *err)
+{
+    struct share_pause pause = {0};
+    if (lanes->has_pauses && !share_paused(tx, lanes->queue, org, &pause, err))
+        return false;
+    *may = pause.since == 0;
+    return true;
+}
+
+// Many paused shares end the search for this time: whoever waits is told that there may be more.
+bool lanes_next_share(struct tx *tx, struct lanes *lanes, bool *more, struct pawl_error *err)
+{
+    *more = false;
+    for (int i = 0; lanes->org == 0 && i < PAUSED_MAX; i++) {
+        int64_t org = 0;
+        if (!next_org(tx, lanes, &org, err))
+            return false;
+        if (org == 0 || org == lanes->fruitless_since)
+            return true;
+        if (lanes->fruitless_since == 0)
+            lanes->fruitless_since = org;
+        if (!may_have_turn(tx, lanes, org, more, err))
+            return false;
+        if (*more)
+            return give_turn(tx, lanes, org, err);
+        *lanes->turn = (struct share_turn){ .org = org };
+    }
+    tx->news = tx->news || lanes->org == 0;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "base/list.h"
 #include "engine/api_key.h"
 #include "engine/event.h"
+#include "model/weight.h"
 #include "store/names.h"
 
 enum { LIST_MAX = 1000 };
@@ -28,6 +29,7 @@ static void org_read(struct rows *rows, struct org *org)
     org->disabled_at = row_int(rows);
     org->erased_at = row_int(rows);
     org->keys = row_int(rows);
+    org->weight = row_int(rows);
 }
 
 bool org_list(struct tx *tx, int64_t after, int64_t limit, struct org_list *list,
@@ -86,4 +88,20 @@ bool org_enable(struct tx *tx, struct str org_id, struct org *org, struct pawl_e
     org->disabled_at = 0;
     return sql_run(tx, Q_ORG_ENABLE, err, INT(org->row))
         && event_append_for(tx, org->row, subject(tx, org_id), EVENT_ORG_ENABLED, S(""), err);
+}
+
+bool org_weigh(struct tx *tx, struct str org_id, int64_t weight, struct org *org,
+               struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    if (weight < 1 || weight > SHARE_WEIGHT_MAX)
+        problem_add(&problems, "weight", "must be 1 to %d", SHARE_WEIGHT_MAX);
+    if (!problems_none(&problems, err) || !org_load(tx, org_id, org, err))
+        return false;
+    if (org->weight == weight)
+        return true;
+    org->weight = weight;
+    return sql_run(tx, Q_ORG_WEIGH, err, INT(org->row), INT(weight))
+        && event_append_for(tx, org->row, subject(tx, org_id), EVENT_ORG_WEIGHED,
+                            str_format(tx->arena, "%lld", (long long)weight), err);
 }

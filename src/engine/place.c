@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "engine/shelf.h"
 #include "store/counts.h"
 #include "store/observe.h"
 
@@ -36,22 +35,16 @@ static bool enter_ready(struct tx *tx, const struct waiting *w, struct pawl_erro
 {
     observe_ready(tx, w->org, w->type, w->queue);
     tx_count(tx, w->org, w->queue, PLACE_READY, 1);
-    return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->rank),
-                     INT(w->job), INT(w->org), INT(w->attempt), TEXT_OR_NONE(w->serial_key),
+    return sql_later(tx, Q_READY_INSERT, err, INT(w->queue), INT(w->type), INT(w->org),
+                     INT(w->rank), INT(w->job), INT(w->attempt), TEXT_OR_NONE(w->serial_key),
                      TEXT_OR_NONE(w->project));
 }
 
-// It may be on the shelf of a share that is paused.
 static bool leave_ready(struct tx *tx, const struct waiting *w, struct pawl_error *err)
 {
-    int64_t changed = 0;
     tx_count(tx, w->org, w->queue, PLACE_READY, -1);
-    if (!sql_run_counting(tx, Q_READY_DELETE, &changed, err, INT(w->queue), INT(w->type),
-                          INT(w->rank), INT(w->job)))
-        return false;
-    return changed > 0
-        || sql_run(tx, Q_READY_DELETE, err, INT(shelf_of(w->org, w->queue)), INT(w->type),
-                   INT(w->rank), INT(w->job));
+    return sql_run(tx, Q_READY_DELETE, err, INT(w->queue), INT(w->type), INT(w->org), INT(w->rank),
+                   INT(w->job));
 }
 
 static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, pawl_time due_at,
@@ -86,7 +79,7 @@ static bool ready_of_key(struct tx *tx, int64_t org, struct str serial_key, stru
     if (!sql_ask(tx, &rows, Q_READY_SERIAL, err, INT(org), TEXT(serial_key)))
         return false;
     if (rows_next(&rows)) {
-        head->queue = shelf_queue(row_int(&rows));
+        head->queue = row_int(&rows);
         head->type = row_int(&rows);
         head->rank = row_int(&rows);
         head->job = row_int(&rows);

@@ -1,13 +1,13 @@
-// Emptying a queue goes over three ranges of rows, each once: what is parked, what is on the
-// shelves of paused shares, and what is ready. In this order nothing it leaves behind can move up.
+// Emptying a queue goes over two ranges of rows, each once: what is parked, and what is ready. In
+// this order nothing it leaves behind can move up.
 #include "base/list.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/queue.h"
-#include "engine/shelf.h"
 #include "store/names.h"
 
-enum { ORG_MAX = INT32_MAX };
+// The key of a row in `ready` behind its queue.
+enum { AFTER_TYPE, AFTER_ORG, AFTER_RANK, AFTER_JOB };
 
 static bool end(struct tx *tx, struct purge *purge, int64_t key, struct pawl_error *err)
 {
@@ -50,43 +50,83 @@ static bool see_parked(struct tx *tx, struct purge *purge, size_t limit, struct 
                        struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_PURGE_PARKED, err, INT(purge->after[3]), INT(purge->last_job),
+    if (!sql_ask(tx, &rows, Q_PURGE_PARKED, err, INT(purge->after[AFTER_JOB]), INT(purge->last_job),
                  INT((int64_t)limit)))
         return false;
     while (rows_next(&rows)) {
-        int64_t job = purge->after[3] = row_int(&rows), org = row_int(&rows);
+        int64_t job = purge->after[AFTER_JOB] = row_int(&rows), org = row_int(&rows);
         if (!see(list, purge, job, org, row_int(&rows), err))
             return false;
     }
     return rows_ok(&rows, err);
 }
 
-// The rows of `ready` with these numbers of queues.
+static bool see_rows(struct rows *rows, struct purge *purge, struct list *list,
+                     struct pawl_error *err)
+{
+    while (rows_next(rows)) {
+        for (size_t i = 0; i < countof(purge->after); i++)
+            purge->after[i] = row_int(rows);
+        if (!see(list, purge, purge->after[AFTER_JOB], purge->after[AFTER_ORG], purge->number,
+                 err))
+            return false;
+    }
+    return rows_ok(rows, err);
+}
+
+static bool see_all_ready(struct tx *tx, struct purge *purge, size_t limit, struct list *list,
+                          struct pawl_error *err)
+{
+    const int64_t *after = purge->after;
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_PURGE_READY, err, INT(purge->number), INT(after[AFTER_TYPE]),
+                   INT(after[AFTER_ORG]), INT(after[AFTER_RANK]), INT(after[AFTER_JOB]),
+                   INT((int64_t)limit))
+        && see_rows(&rows, purge, list, err);
+}
+
+static bool next_type(struct tx *tx, struct purge *purge, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    purge->after[AFTER_RANK] = purge->after[AFTER_JOB] = INT64_MIN;
+    return sql_ask(tx, &rows, Q_READY_NEXT_TYPE, err, INT(purge->number),
+                   INT(purge->after[AFTER_TYPE]))
+        && rows_number(&rows, &purge->after[AFTER_TYPE], err);
+}
+
+static bool see_type(struct tx *tx, struct purge *purge, size_t limit, struct list *list,
+                     struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_PURGE_READY_OF_ORG, err, INT(purge->number),
+                   INT(purge->after[AFTER_TYPE]), INT(purge->org), INT(purge->after[AFTER_RANK]),
+                   INT(purge->after[AFTER_JOB]), INT((int64_t)(limit - list->count)))
+        && see_rows(&rows, purge, list, err);
+}
+
+// What one org has there, type by type: the jobs of others cost nothing.
 static bool see_ready(struct tx *tx, struct purge *purge, size_t limit, struct list *list,
                       struct pawl_error *err)
 {
-    int64_t *after = purge->after, first = purge->number, last = first;
-    if (purge->stage == 1) {
-        first = shelf_of(purge->org ? purge->org : ORG_MAX, purge->number);
-        last = shelf_of(purge->org, purge->number);
-    }
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_PURGE_READY, err, INT(first), INT(after[0]), INT(after[1]),
-                 INT(after[2]), INT(after[3]), INT(last), INT((int64_t)limit)))
+    if (purge->org == 0)
+        return see_all_ready(tx, purge, limit, list, err);
+    if (purge->after[AFTER_TYPE] == INT64_MIN && !next_type(tx, purge, err))
         return false;
-    while (rows_next(&rows)) {
-        for (size_t i = 0; i < countof(purge->after); i++)
-            after[i] = row_int(&rows);
-        if (!see(list, purge, after[3], row_int(&rows), shelf_queue(after[0]), err))
+    while (purge->after[AFTER_TYPE] != 0) {
+        if (!see_type(tx, purge, limit, list, err))
+            return false;
+        if (list->count == limit)
+            return true;
+        if (!next_type(tx, purge, err))
             return false;
     }
-    return rows_ok(&rows, err);
+    return true;
 }
 
 typedef bool stage(struct tx *tx, struct purge *purge, size_t limit, struct list *list,
                    struct pawl_error *err);
 
-static stage *const stages[] = { see_parked, see_ready, see_ready };
+static stage *const stages[] = { see_parked, see_ready };
 
 static bool newest_job(struct tx *tx, int64_t *job, struct pawl_error *err)
 {

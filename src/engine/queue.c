@@ -3,10 +3,7 @@
 #include "engine/api_key.h"
 
 #include "engine/job.h"
-#include "engine/shelf.h"
 #include "store/names.h"
-
-enum { BRING_BACK = 1000 };  // jobs that come back from their shelf at once; the sweep does more
 
 bool queue_tell(struct tx *tx, const struct share *share, struct str queue, enum event event,
                 struct pawl_error *err)
@@ -92,23 +89,14 @@ bool queue_pause(struct tx *tx, struct str queue, struct pawl_error *err)
     return paused && (changed == 0 || queue_tell(tx, &share, queue, EVENT_QUEUE_PAUSED, err));
 }
 
-static bool resume_share(struct tx *tx, const struct share *share, int64_t *changed,
-                         struct pawl_error *err)
-{
-    bool more = false;
-    return sql_run_counting(tx, Q_SHARE_RESUME, changed, err, INT(share->queue), INT(share->org),
-                            INT(tx->now))
-        && (*changed == 0
-            || shelf_bring_back(tx, share->org, share->queue, BRING_BACK, &more, err));
-}
-
 bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err)
 {
     struct share share;
     int64_t changed = 0;
     if (!share_of_caller(tx, queue, &share, err))
         return false;
-    bool resumed = share.org ? resume_share(tx, &share, &changed, err)
+    bool resumed = share.org ? sql_run_counting(tx, Q_SHARE_RESUME, &changed, err,
+                                                INT(share.queue), INT(share.org))
                              : sql_run_counting(tx, Q_QUEUE_RESUME, &changed, err,
                                                 INT(share.queue));
     if (!resumed || changed == 0)

@@ -5,12 +5,11 @@
 #include "base/list.h"
 #include "engine/job.h"
 #include "engine/queue.h"
-#include "engine/shelf.h"
 #include "model/json_field.h"
 #include "store/names.h"
 
-enum { LANES_LOOKED_AT = 500,   // types and priorities of a queue ...
-       ROWS_LOOKED_AT = 100 };  // ... and how far into each, for the share of an org
+enum { LANES_LOOKED_AT = 10000,  // types, orgs and priorities of a queue
+       ROWS_LOOKED_AT = 100 };   // how far into each type, for the share of an org
 
 // The view of this name, made when there is none; NULL without memory or beyond the maximum.
 static struct queue_view *view_named(struct list *views, struct str name)
@@ -106,9 +105,11 @@ static bool oldest_in(struct tx *tx, int64_t number, int64_t org, int64_t *job,
                       struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_QUEUE_OLDEST_READY, err, INT(number), INT(org),
-                   INT(LANES_LOOKED_AT), INT(org ? ROWS_LOOKED_AT : 1))
-        && rows_number(&rows, job, err);
+    bool asked = org ? sql_ask(tx, &rows, Q_QUEUE_OLDEST_READY_OF_ORG, err, INT(number), INT(org),
+                               INT(ROWS_LOOKED_AT))
+                     : sql_ask(tx, &rows, Q_QUEUE_OLDEST_READY, err, INT(number),
+                               INT(LANES_LOOKED_AT));
+    return asked && rows_number(&rows, job, err);
 }
 
 bool queue_ready_since(struct tx *tx, int64_t job, pawl_time *since, struct pawl_error *err)
@@ -120,14 +121,11 @@ bool queue_ready_since(struct tx *tx, int64_t job, pawl_time *since, struct pawl
 static bool find_oldest(struct tx *tx, int64_t org, struct queue_view *view,
                         struct pawl_error *err)
 {
-    int64_t oldest = 0, shelved = 0;
+    int64_t oldest = 0;
     if (view->at[PLACE_READY] == 0)
         return true;
-    if (!oldest_in(tx, view->number, org, &oldest, err)
-        || (org && !oldest_in(tx, shelf_of(org, view->number), org, &shelved, err)))
+    if (!oldest_in(tx, view->number, org, &oldest, err))
         return false;
-    if (shelved && (!oldest || shelved < oldest))
-        oldest = shelved;
     return oldest == 0 || queue_ready_since(tx, oldest, &view->oldest_ready_at, err);
 }
 

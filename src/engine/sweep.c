@@ -4,7 +4,6 @@
 
 #include "engine/event.h"
 #include "engine/job.h"
-#include "engine/shelf.h"
 #include "engine/sweep_keys.h"
 
 static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
@@ -116,7 +115,7 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
                 return false;
         swept->more = swept->more || keys.count == limit;
     }
-    if (!sweep_keys(tx, limit, swept, err) || !shelf_sweep(tx, limit, &swept->more, err))
+    if (!sweep_keys(tx, limit, swept, err))
         return false;
     for (size_t i = 0; i < countof(chores); i++)
         if (!next_chore(tx, chores[i].next, &swept->next, err))

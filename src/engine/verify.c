@@ -14,7 +14,7 @@
 #include "engine/event.h"
 
 enum { PAGE_JOBS = 1000,
-       KEY_COLUMNS_MAX = 4,
+       KEY_COLUMNS_MAX = 5,
        DETAIL_BYTES_MAX = 512 };
 
 static const struct invariant checks[] = {
@@ -163,7 +163,7 @@ struct pass {
 
 static const struct pass passes[] = {
     { { "verify_job_", 11 }, 1, Q_VERIFY_JOB_END, check_jobs },
-    { { "verify_ready_", 13 }, 4, Q_VERIFY_READY_END, NULL },
+    { { "verify_ready_", 13 }, 5, Q_VERIFY_READY_END, NULL },
     { { "verify_key_", 11 }, 1, Q_VERIFY_KEY_END, check_keys },
 };
 

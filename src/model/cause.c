@@ -48,10 +48,6 @@ static const struct {
     [CAUSE_SHARE_PAUSED] = { "share_paused",
         "The org's share of queue {queue} is paused since {since}{by}: none of its jobs is taken.",
         "Resume it: POST /v1/queues/{queue}/resume, or pawl queue resume {queue} --org ORG" },
-    [CAUSE_SHARE_RESUMING] = { "share_resuming",
-        "The org's share of queue {queue} was paused and has been resumed: its jobs come back "
-        "in pieces, with the sweep, and this one is still to come.",
-        "Nothing, unless it stays like this: then look at the log of the server." },
     [CAUSE_NOBODY_ALIVE] = { "nobody_alive",
         "No Pawl process is alive on this store: nobody takes jobs.",
         "Start one: pawl serve" },
@@ -80,6 +76,10 @@ static const struct {
         "Jobs are ready in {count}, too: workers that serve several take turns by weight, and "
         "that of {queue} is {word}.",
         "Nothing, unless it is served too seldom: then give it a greater weight in pawl.yaml." },
+    [CAUSE_SHARES] = { "shares",
+        "Other orgs have jobs of type {type} ready in queue {queue}, too: orgs take turns, of "
+        "{word} jobs each.",
+        "Nothing, unless its org should have more of the queue: pawl org weight ORG N" },
     [CAUSE_QUEUE_FULL] = { "queue_full",
         "Queue {queue} is full: as many jobs wait in it as its depth allows, and new ones are "
         "refused.",

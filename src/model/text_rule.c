@@ -24,23 +24,39 @@ bool text_is_type(struct str text)
     return text_is_name(text) && is_alnum(text.s[0]);
 }
 
+// How much of the text is whole words of printable ASCII. Adding one reaches the highest bit of a
+// byte that is 0x7f, subtracting borrows into that of one that is too small.
+static size_t printable_prefix(struct str text)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    size_t n = 0;
+    uint64_t word;
+    for (; n + sizeof word <= text.n; n += sizeof word) {
+        memcpy(&word, text.s + n, sizeof word);
+        if ((word | (word + each) | (word - each * 0x20)) & each << 7)
+            break;
+    }
+    return n;
+}
+
 // Control characters are U+0000 to U+001F and U+007F to U+009F.
 bool text_is_key(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.s[i];
-        bool c1 = c == 0xc2 && i + 1 < text.n && (unsigned char)text.s[i + 1] < 0xa0;
+    if (text.n == 0)
+        return false;
+    size_t n = printable_prefix(text);
+    struct str rest = { text.s + n, text.n - n };
+    for (size_t i = 0; i < rest.n; i++) {
+        unsigned char c = (unsigned char)rest.s[i];
+        bool c1 = c == 0xc2 && i + 1 < rest.n && (unsigned char)rest.s[i + 1] < 0xa0;
         if (c < 0x20 || c == 0x7f || c1)
             return false;
     }
-    return text.n > 0 && utf8_valid(text);
+    return utf8_valid(rest);
 }
 
 bool text_is_uuid(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++)
-        if (text.s[i] >= 'A' && text.s[i] <= 'F')
-            return false;
     return uuid_valid(text);
 }
 

@@ -49,6 +49,11 @@ static size_t place_of(const struct contender *c)
     return (uint64_t)c->queue % TURN_PLACES;
 }
 
+struct share_turn *turns_share(struct turns *turns, int64_t queue)
+{
+    return &turns->at[place_of(&(struct contender){ .queue = queue })].share;
+}
+
 static int64_t pass_of(const struct turns *turns, const struct contender *c)
 {
     int64_t pass = turns->at[place_of(c)].pass;

@@ -46,11 +46,21 @@ struct contender {
     bool empty;  // it has nothing, as far as is known
 };
 
+// Inside a queue the orgs that have jobs there take turns: each takes so many jobs in a row, times
+// its weight, before the next one does. So a tenant with a million jobs does not delay the ten of
+// another, and whose priorities are higher gains nothing over other tenants by that.
+enum { SHARE_RUN = 16, SHARE_WEIGHT_MAX = 100 };
+struct share_turn {
+    int64_t org;   // whose turn it is, or was last; 0: nobody's yet
+    int64_t left;  // jobs it may take before the next one
+};
+
 // What was taken so far, in the memory of whoever claims. Zero is a valid start. A queue's place is
 // by its number; queues that share one take turns within it.
 enum { TURN_PLACES = 64 };
 struct turns {
     struct {
+        struct share_turn share;
         int64_t pass;         // how far it is: rises with each job, slower for a greater weight
         int64_t last;         // the queue that was served last
         int64_t passed_over;  // critical jobs taken while it waited and no other queue was served
@@ -60,6 +70,8 @@ struct turns {
 
 // The index of who is next; `count` when all are empty.
 size_t turns_next(const struct turns *turns, const struct contender *contenders, size_t count);
+
+struct share_turn *turns_share(struct turns *turns, int64_t queue);
 
 // It was given a job.
 void turns_took(struct turns *turns, const struct contender *contenders, size_t count,

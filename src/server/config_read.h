@@ -98,6 +98,7 @@ const struct config_table *config_table(size_t index);
 
 extern const struct config_table policy_table, queue_table, type_table, schedule_table;
 extern const struct config_table retention_table;
+extern const struct config_kind kind_keep;      // a duration, or never
 extern const struct config_kind kind_policies, kind_queues, kind_types, kind_schedules;
 
 void queues_default(struct arena *arena, struct config *config);

@@ -24,11 +24,11 @@ static struct str keep_text(struct arena *arena, int64_t bound)
     return kind_duration.bound(arena, bound);
 }
 
-static const struct config_kind kind_keep = { "duration or `never`", read_keep, show_keep,
-                                              keep_text };
+const struct config_kind kind_keep = { "duration or `never`", read_keep, show_keep,
+                                       keep_text };
 
 #define KEEP_MIN SECONDS(1)
-#define KEEP_MAX DAYS(36500)
+#define KEEP_MAX DAYS(36500)  // a hundred years
 
 // clang-format off
 static const struct config_row rows[] = {

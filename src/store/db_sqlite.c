@@ -333,10 +333,14 @@ static void finish(void *cursor)
     statement->busy = false;
 }
 
-// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on.
+// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES (?1, ?2), (?3, ?4)` and so on. A row that
+// is refused refuses the transaction: OR FAIL, or SQLite would keep a journal of each page for the
+// case that half of the statement must be undone.
 static void text_for_many(sqlite3_str *sql, enum query query)
 {
-    const char *text = queries[query].sqlite, *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    const char *text = strstr(queries[query].sqlite, " INTO "),
+               *tuple = strstr(text, "VALUES") + S("VALUES").n;
+    sqlite3_str_appendall(sql, "INSERT OR FAIL");
     sqlite3_str_append(sql, text, (int)(tuple - text));
     for (int row = 0; row < LATER_ROWS; row++) {
         if (row > 0)
@@ -358,6 +362,11 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
+    size_t parameters = (size_t)(LATER_ROWS * queries[query].arguments);
+    if (!sqlite->bound[query])
+        sqlite->bound[query] = calloc(parameters, sizeof(struct value));
+    if (!sqlite->bound[query])
+        return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
     sqlite3_str *sql = sqlite3_str_new(sqlite->connection);
     text_for_many(sql, query);
     char *text = sqlite3_str_finish(sql);
@@ -369,20 +378,43 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
     return result == SQLITE_OK || sqlite_failed(sqlite, queries[query].name, err);
 }
 
+// Most values are those of the rows before: the org, the queue, the time. What is bound stays so.
+static int bind_many(sqlite3_stmt *handle, struct value *bound, const struct value *values,
+                     int count)
+{
+    int result = SQLITE_OK;
+    for (int i = 0; i < count && result == SQLITE_OK; i++) {
+        bool same = values[i].kind != VALUE_TEXT && values[i].kind == bound[i].kind
+                 && values[i].number == bound[i].number;
+        if (same)
+            continue;
+        bound[i] = values[i];
+        result = bind(handle, i + 1, &values[i]);
+    }
+    return result;
+}
+
+static int bind_one(const struct statement *statement, const struct value *values, int count)
+{
+    int result = SQLITE_OK;
+    for (int i = 0; i < count && result == SQLITE_OK; i++)
+        result = bind(statement->handle, statement->index[i], &values[i]);
+    return result;
+}
+
 static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
                      struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
     assert(rows == 1 || rows == LATER_ROWS);
-    if (!sqlite_still_inside(sqlite, err) || !prepare(sqlite, query, err)
-        || !prepare_many(sqlite, query, err))
-        return false;
     bool one = rows == 1;
+    if (!sqlite_still_inside(sqlite, err)
+        || !(one ? prepare : prepare_many)(sqlite, query, err))
+        return false;
     sqlite3_stmt *handle = one ? sqlite->statements[query].handle : sqlite->many[query];
-    const int *index = sqlite->statements[query].index;
-    int count = (int)rows * queries[query].arguments, result = SQLITE_OK;
-    for (int i = 0; i < count && result == SQLITE_OK; i++)
-        result = bind(handle, one ? index[i] : i + 1, &values[i]);
+    int count = (int)rows * queries[query].arguments;
+    int result = one ? bind_one(&sqlite->statements[query], values, count)
+                     : bind_many(handle, sqlite->bound[query], values, count);
     if (result == SQLITE_OK)
         result = sqlite3_step(handle);
     bool done = result == SQLITE_DONE || sqlite_failed(sqlite, queries[query].name, err);
@@ -430,6 +462,7 @@ static void close_all(struct db *db)
     for (size_t i = 0; i < QUERIES; i++) {
         sqlite3_finalize(sqlite->statements[i].handle);
         sqlite3_finalize(sqlite->many[i]);
+        free(sqlite->bound[i]);
     }
     if (sqlite->connection) {
         rollback(db);

@@ -374,8 +374,9 @@ bool key_put(struct tx *tx, const struct key_search *search, const struct key_re
     newest->grown = newest->put = true;
     if (newest->expires_at < expires_at)
         newest->expires_at = expires_at;
-    return sql_run(tx, replaces ? Q_KEY_REPLACE : Q_KEY_INSERT, err,
-                   INT(key_first_slot(newest->generation) | search->hash), INT(job));
+    int64_t slot = key_first_slot(newest->generation) | search->hash;
+    return replaces ? sql_run(tx, Q_KEY_REPLACE, err, INT(slot), INT(job))
+                    : sql_later(tx, Q_KEY_INSERT, err, INT(slot), INT(job));
 }
 
 // A seal that was taken back is none: the generation may get records again.

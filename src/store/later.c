@@ -11,15 +11,23 @@
 static const struct {
     enum query query;
     const char *table;
+    bool pointed_at;  // by foreign keys: it is there before any other statement runs
 } kinds[] = {
-    { Q_READY_INSERT, "ready" },
-    { Q_EXECUTION_INSERT, "executions" },
-    { Q_OUTCOME_COMMIT_DONE, "outcomes" },
-    { Q_AUDIT_INSERT, "audit_events" },
-    { Q_AUDIT_INSERT_PLAIN, "audit_events" },
+    { Q_JOB_INSERT, "jobs", true },
+    { Q_KEY_INSERT, "idempotency_keys", false },
+    { Q_READY_INSERT, "ready", false },
+    { Q_EXECUTION_INSERT, "executions", false },
+    { Q_EXECUTION_INSERT_FIRST, "executions", false },
+    { Q_OUTCOME_COMMIT_DONE, "outcomes", false },
+    { Q_AUDIT_INSERT, "audit_events", false },
+    { Q_AUDIT_INSERT_PLAIN, "audit_events", false },
 };
 
-enum { KINDS = countof(kinds), ARGUMENTS_MAX = 19 };
+enum {
+    KINDS = countof(kinds),
+    ARGUMENTS_MAX = 22,
+    TEXT_BYTES_MAX = 16 * 1024,  // a longer one is not copied: its row is inserted at once
+};
 
 struct held {
     struct value values[LATER_ROWS * ARGUMENTS_MAX];
@@ -29,8 +37,10 @@ struct held {
 
 struct later {
     struct held held[KINDS];
-    unsigned before[QUERIES];  // a bit per kind: the statement names its table
-    unsigned rivals[KINDS];    // a bit per other kind of the same table
+    unsigned filled;             // a bit per kind that has rows
+    unsigned before[QUERIES];    // a bit per kind: the statement could miss its rows
+    unsigned rivals[KINDS];      // a bit per other kind of the same table
+    unsigned char of[QUERIES];   // the statement's own kind
     bool lost;                 // some could not be inserted: the transaction is incomplete
 };
 
@@ -46,12 +56,16 @@ static unsigned rivals_of(size_t k)
 struct later *later_new(void)
 {
     struct later *later = calloc(1, sizeof *later);
-    for (size_t k = 0; later && k < KINDS; k++)
-        later->rivals[k] = rivals_of(k);
-    for (size_t q = 0; later && q < QUERIES; q++)
+    for (size_t q = 0; later && q < QUERIES; q++) {
+        later->of[q] = KINDS;
         for (size_t k = 0; k < KINDS; k++)
-            if (strstr(queries[q].sqlite, kinds[k].table))
+            if (kinds[k].pointed_at || strstr(queries[q].sqlite, kinds[k].table))
                 later->before[q] |= 1u << k;
+    }
+    for (unsigned char k = 0; later && k < KINDS; k++) {
+        later->rivals[k] = rivals_of(k);
+        later->of[kinds[k].query] = k;
+    }
     return later;
 }
 
@@ -64,20 +78,21 @@ void later_free(struct later *later)
 
 unsigned later_before(const struct later *later, enum query query)
 {
-    return later->before[query];
+    return later->before[query] & later->filled;
 }
 
-static void empty(struct held *held)
+static void empty(struct later *later, size_t k)
 {
-    held->rows = 0;
-    arena_reset(&held->texts);
+    later->filled &= ~(1u << k);
+    later->held[k].rows = 0;
+    arena_reset(&later->held[k].texts);
 }
 
 void later_drop(struct later *later)
 {
     for (size_t k = 0; k < KINDS; k++)
-        if (later->held[k].rows > 0)
-            empty(&later->held[k]);
+        if (later->filled & 1u << k)
+            empty(later, k);
     later->lost = false;
 }
 
@@ -99,11 +114,10 @@ bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
 {
     struct later *later = tx->db->later;
     for (size_t k = 0; k < KINDS && !later->lost; k++) {
-        struct held *held = &later->held[k];
-        if (held->rows == 0 || !(which & 1u << k))
+        if (!(which & later->filled & 1u << k))
             continue;
-        later->lost = !insert(tx, kinds[k].query, held, err);
-        empty(held);
+        later->lost = !insert(tx, kinds[k].query, &later->held[k], err);
+        empty(later, k);
         if (later->lost)
             return false;
     }
@@ -115,26 +129,36 @@ bool tx_settle(struct tx *tx, struct pawl_error *err)
     return later_run(tx, LATER_ALL, err);
 }
 
-bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
-              struct pawl_error *err)
+// Copies a row. False: one of its texts is so long that it was not copied.
+static bool keep(struct held *held, const struct value *values, size_t count)
 {
-    size_t k = 0;
-    while (k < KINDS && kinds[k].query != query)
-        k++;
-    assert(tx->open && k < KINDS && count == (size_t)queries[query].arguments
-           && count <= ARGUMENTS_MAX);
-    unsigned rivals = tx->db->later->rivals[k];
-    if (rivals && !later_run(tx, rivals, err))
-        return false;
-    struct held *held = &tx->db->later->held[k];
     struct value *row = held->values + held->rows * count;
+    bool copied = true;
     for (size_t i = 0; i < count; i++) {
         row[i] = values[i];
-        if (values[i].kind == VALUE_TEXT)
+        if (values[i].kind == VALUE_TEXT && values[i].text.n > TEXT_BYTES_MAX)
+            copied = false;
+        else if (values[i].kind == VALUE_TEXT)
             row[i].text = str_dup(&held->texts, values[i].text);
     }
     held->rows++;
+    return copied;
+}
+
+bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
+              struct pawl_error *err)
+{
+    struct later *later = tx->db->later;
+    size_t k = later->of[query];
+    assert(tx->open && k < KINDS && count == (size_t)queries[query].arguments
+           && count <= ARGUMENTS_MAX);
+    unsigned rivals = later->rivals[k] & later->filled;
+    if (rivals && !later_run(tx, rivals, err))
+        return false;
+    struct held *held = &later->held[k];
+    bool copied = keep(held, values, count);
+    later->filled |= 1u << k;
     if (held->texts.failed)
         tx->arena->failed = true;  // and so the transaction cannot commit
-    return held->rows < LATER_ROWS || later_run(tx, 1u << k, err);
+    return (copied && held->rows < LATER_ROWS) || later_run(tx, 1u << k, err);
 }

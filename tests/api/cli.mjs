@@ -20,6 +20,10 @@ export function cli(words, { env = {}, input = '', cwd } = {}) {
   });
 }
 
+// How long ago something was changes between two looks, and with it the width of its column.
+export const still = (text) =>
+  text.replace(/\bnow\b|\bin \d+ \w+|\b\d+ \w+ ago\b/g, 'then').replace(/ +/g, ' ');
+
 // A server for the time of `work`; one that lives on would keep the test from ending.
 export async function withServer(options, work) {
   const server = await start(options);

@@ -3,7 +3,7 @@ import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli } from './cli.mjs';
+import { cli, still } from './cli.mjs';
 import { defaultOrg, makeKey, scratch, start } from './server.mjs';
 
 const config = `
@@ -35,9 +35,6 @@ const file = (name, lines) => {
 
 before(async () => { server = await start({ config }); });
 after(() => server?.stop());
-
-// How long ago something was changes between two looks.
-const still = (text) => text.replace(/\((now|in \d+ \w+|\d+ \w+ ago)\)/g, '(then)');
 
 async function same(words, wanted) {
   const [far, near] = [await byServer(words), await byStore(words)];

@@ -90,7 +90,11 @@ CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs --sqlite
 WHEN NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.id AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ABORT, 'jobs are written once'); END; --sqlite
 DROP TRIGGER executions_final; --sqlite
-CREATE TRIGGER executions_final AFTER UPDATE ON executions --sqlite
+CREATE TRIGGER executions_final AFTER UPDATE OF id, id_low, attempt, worker, queue, type, --sqlite
+  policy, lease_us, lease_expires_at, leased_at, started_at, deadline_at, --sqlite
+  cancel_requested_at, attempts_used, retry_count, crash_count, finish, finish_failures, --sqlite
+  finish_at, error_class, error_message, error_detail, progress_percent, progress_message --sqlite
+ON executions --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
   AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.job AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ROLLBACK, 'a finished execution never changes'); END; --sqlite
@@ -124,8 +128,8 @@ BEGIN SELECT RAISE(ABORT, 'a closed slot never changes'); END; --sqlite
 ALTER TABLE orgs ADD COLUMN erased_at INTEGER;
 
 INSERT INTO audit_event_names (event, name) VALUES
-  (42, 'job.erased'), (43, 'jobs.removed'), (44, 'audit.pruned'), (45, 'org.enabled'),
-  (46, 'org.erased');
+  (43, 'job.erased'), (44, 'jobs.removed'), (45, 'audit.pruned'), (46, 'org.enabled'),
+  (47, 'org.erased');
 
 DROP VIEW pawl_audit;
 CREATE VIEW pawl_audit AS
