@@ -36,7 +36,8 @@ static bool store_has(struct box *box, const char *needle)
     DIR *directory = opendir(box->directory);
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         has |= file_has(str_format(test_arena(), "%s/%s", box->directory, entry->d_name).s, needle);
-    closedir(directory);
+    if (directory)
+        closedir(directory);
     return has;
 }
 

@@ -8,7 +8,7 @@
 #include "process.h"
 
 #define START 1800000000000000
-#define DAY_US (24 * 3600 * 1000000LL)
+#define DAY_US (24LL * 3600 * 1000000)
 
 struct point {
     const char *name, *statement;

@@ -23,7 +23,7 @@ static struct removing remove_all(struct box *box, struct retention keep)
     struct removing r = { .keep = keep };
     for (int pieces = 0; !r.done; pieces++) {
         OK(retention_step(tx, &r, err));
-        EXPECT(r.rows < 2 * RETENTION_ROWS_MAX);
+        EXPECT(r.rows < (int64_t)2 * RETENTION_ROWS_MAX);
         EXPECT(pieces < 1000);
     }
     return r;

@@ -83,7 +83,7 @@ static bool change(struct cli *cli,
                                struct pawl_error *err),
                    const char *words, struct pawl_error *err)
 {
-    struct org org;
+    struct org org = {0};
     SCOPED(tx) struct tx tx = {0};
     if (!uuid_valid(cli->words[1]))
         return usage(cli, err, "`%.*s` is no org: it is a UUID in lower case", STR(cli->words[1]));

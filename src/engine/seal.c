@@ -248,12 +248,9 @@ bool seals_make(struct tx *tx, size_t max, bool all, struct seals *seals, struct
         || !sql_ask(tx, &rows, Q_AUDIT_PAGE_AFTER, err, INT(last.last_id), INT(events_max))
         || !make_some(tx, &rows, all, last, &made, err))
         return false;
-    const struct seal *made_last = made.count ? (struct seal *)made.items + made.count - 1 : NULL;
-    *seals = (struct seals){
-        .at = made.items,
-        .count = made.count,
-        .more = made.count == max && made_last->events == SEAL_EVENTS_MAX,
-    };
+    *seals = (struct seals){ .at = made.items, .count = made.count };
+    if (seals->count > 0 && seals->count == max)
+        seals->more = seals->at[max - 1].events == SEAL_EVENTS_MAX;
     return true;
 }
 

@@ -82,6 +82,11 @@ int64_t db_wal_bytes(const struct db *db)
     return db->driver->wal_bytes(db);
 }
 
+bool db_log_to_empty(const struct db *db)
+{
+    return db->driver->log_to_empty(db);
+}
+
 bool db_alone(const struct db *db)
 {
     return db->driver->alone;

@@ -39,6 +39,7 @@ CHECKED bool db_open(struct db **db, const struct db_options *options, struct pa
 void db_close(struct db *db);  // NULL is fine
 uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
+bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see tx_overwrite
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is

@@ -100,6 +100,11 @@ static int64_t wal_bytes(const struct db *db)
     return (int64_t)((const struct sqlite *)db)->frames * FRAME_BYTES;
 }
 
+static bool log_to_empty(const struct db *db)
+{
+    return ((const struct sqlite *)db)->log_to_empty;
+}
+
 static bool log_is_long(const struct sqlite *sqlite)
 {
     return sqlite->frames >= CHECKPOINT_FRAMES;
@@ -493,6 +498,7 @@ const struct db_driver sqlite_driver = {
     .column_null = column_null,
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
+    .log_to_empty = log_to_empty,
     .overwrite = overwrite,
     .scrub = scrub,
     .ring = ring,
