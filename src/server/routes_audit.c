@@ -30,7 +30,7 @@ static bool seal_answer(struct exchange *x, struct pawl_error *err)
 
 static const struct route rows[] = {
     {
-        .method = "GET", .path = "/v1/audit/seal", .permission = MAY_READ, .kind = ROUTE_READ,
+        .method = "GET", .path = "/v1/audit/seal", .permission = MAY_KEYS, .kind = ROUTE_READ,
         .summary = "The newest seal of the audit trail: keep its hash, and `pawl audit verify "
                    "--head` finds what was cut off later.",
         .data_bytes = sizeof(struct seal), .act = seal_act, .answer = seal_answer,
