@@ -238,15 +238,17 @@ SELECT generation, swept_to FROM idempotency_generations
 -- name: key_slot_after
 SELECT slot FROM idempotency_keys WHERE slot >= $1 AND slot < $2 ORDER BY slot LIMIT 1 OFFSET $3;
 
--- The record of a job that lives, or of a key whose time to live is not over, stays.
+-- The record of a job that lives, or of a key whose time to live is not over, stays. Retention
+-- removes no job before, so the record of a job that is not there is over too.
 -- name: key_remove_expired
 DELETE FROM idempotency_keys
  WHERE slot >= $1 AND slot < $2
-   AND EXISTS (SELECT 1 FROM outcomes x
+   AND (NOT EXISTS (SELECT 1 FROM jobs g WHERE g.id = idempotency_keys.job)
+     OR EXISTS (SELECT 1 FROM outcomes x
                  JOIN jobs j ON j.id = x.job
                  JOIN policies p ON p.id = j.policy
                 WHERE x.job = idempotency_keys.job AND x.ended_at IS NOT NULL
-                  AND p.key_ttl_us <= $3 - j.created_at);
+                  AND p.key_ttl_us <= $3 - j.created_at));
 
 -- name: generation_swept
 UPDATE idempotency_generations SET swept_to = $2, sweep_at = $3 WHERE generation = $1;
@@ -833,11 +835,15 @@ VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9);
 -- The newest events first, a bounded number of them, of every org: the caller filters and goes on
 -- from the last. $1 and $2 are the ids between which they lie.
 -- name: audit_page
-SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
+       coalesce(a.actor_type, j.actor_type, r.actor_type),
+       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.request_id, j.request_id, r.request_id),
+       coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
+       coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject
   FROM audit_events a
   LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN removed_jobs r ON r.id = a.job
  WHERE a.id < $1 AND a.id > $2
  ORDER BY a.id DESC LIMIT $3;
 
@@ -853,11 +859,15 @@ SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_typ
 
 -- The other way round, for whoever follows: the events after $1, oldest first.
 -- name: audit_page_after
-SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
+       coalesce(a.actor_type, j.actor_type, r.actor_type),
+       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.request_id, j.request_id, r.request_id),
+       coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
+       coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject
   FROM audit_events a
   LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN removed_jobs r ON r.id = a.job
  WHERE a.id > $1
  ORDER BY a.id LIMIT $2;
 
@@ -1047,7 +1057,7 @@ UPDATE api_keys SET last_used_at = $2
 SELECT count(*) FROM (SELECT 1 FROM api_keys LIMIT 1) AS first;
 
 -- name: org_page
-SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
            AND (k.expires_at IS NULL OR k.expires_at > $3)),
@@ -1057,7 +1067,7 @@ SELECT o.id, o.org_id, o.created_at, o.disabled_at,
  ORDER BY o.id LIMIT $2;
 
 -- name: org_load
-SELECT o.id, o.org_id, o.created_at, o.disabled_at,
+SELECT o.id, o.org_id, o.created_at, o.disabled_at, o.erased_at,
        (SELECT count(*) FROM api_keys k
          WHERE k.org = o.id AND k.revoked_at IS NULL
            AND (k.expires_at IS NULL OR k.expires_at > $2)),
@@ -1610,3 +1620,206 @@ SELECT t.name, q.name, j.id, j.id_low
                                    ORDER BY id DESC LIMIT 1000) AS n
                     WHERE n.type = t.id AND n.leased_at > $1)
  LIMIT 5;
+-- ===== seals
+
+-- name: seal_newest
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal = (SELECT max(seal) FROM audit_seals);
+
+-- name: seal_load
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal = $1;
+
+-- name: seals_after
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal > $1 ORDER BY seal LIMIT $2;
+
+-- name: seal_insert
+INSERT INTO audit_seals (seal, first_id, last_id, events, newest_at, sealed_at, contents, hash,
+                         marks)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: seal_of_hash
+-- scans: the seals, a short row for 500 events, when somebody compares a hash that was kept
+SELECT seal FROM audit_seals WHERE hash = $1;
+
+-- name: seals_total
+-- scans: the seals, a short row for 500 events, for the progress bar
+SELECT coalesce(sum(events), 0) FROM audit_seals WHERE pruned_at IS NULL;
+
+-- Whatever is not sealed yet.
+-- name: audit_unsealed
+SELECT count(*) FROM audit_events WHERE id > $1;
+
+-- Whether an event of this kind is about this subject, and where.
+-- name: audit_of_subject
+SELECT id FROM audit_events WHERE subject = $1 AND event = $2 AND org = 0
+ ORDER BY id DESC LIMIT 1;
+
+-- name: seal_newest_pruned
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal = (SELECT max(seal) FROM audit_seals WHERE pruned_at IS NOT NULL);
+
+-- The first event from an id on.
+-- name: audit_from
+SELECT id, at FROM audit_events WHERE id >= $1 ORDER BY id LIMIT 1;
+
+-- The seal over an event, which is not before the seal $1.
+-- name: seal_over
+SELECT seal, first_id, last_id, events, newest_at, sealed_at, contents, hash, marks, pruned_at
+  FROM audit_seals WHERE seal >= $1 AND last_id >= $2 ORDER BY seal LIMIT 1;
+
+-- ===== retention
+
+-- Ended jobs after the job $1, a bounded number of them, and whether each may go: it ended before
+-- $3, as a closed dead letter before $4, its key is free, and no job that is there was made of it.
+-- name: retention_jobs
+SELECT x.job,
+       CASE WHEN x.ended_at IS NOT NULL AND x.dead_letter IS DISTINCT FROM 'open'
+             AND ((x.dead_letter IS NULL AND x.ended_at <= $3)
+               OR (x.dead_letter IS NOT NULL AND x.ended_at <= $4))
+             AND p.key_ttl_us <= $5 - j.created_at
+             AND NOT EXISTS (SELECT 1 FROM jobs c WHERE c.parent = x.job) THEN 1 ELSE 0 END
+  FROM outcomes x
+  LEFT JOIN jobs j ON j.id = x.job
+  LEFT JOIN policies p ON p.id = j.policy
+ WHERE x.job > $1 AND x.job < $2
+ ORDER BY x.job LIMIT $6;
+
+-- name: removed_insert
+INSERT INTO removed_jobs (id, id_low, org, type, project_id, actor_type, actor_id, request_id,
+                          correlation_id, removed_at)
+SELECT id, id_low, org, type, project_id, actor_type, actor_id, request_id, correlation_id, $2
+  FROM jobs WHERE id = $1;
+
+-- Lines of the log of one job, a bounded number of them.
+-- name: removed_logs
+DELETE FROM execution_logs
+ WHERE job = $1
+   AND seq <= (SELECT max(l.seq) FROM (SELECT seq FROM execution_logs WHERE job = $1
+                                        ORDER BY seq LIMIT $2) l);
+
+-- name: removed_steps
+DELETE FROM steps WHERE job = $1;
+
+-- name: removed_change
+DELETE FROM changes WHERE job = $1;
+
+-- name: removed_wait_limit
+DELETE FROM wait_limits WHERE job = $1;
+
+-- name: removed_slot
+DELETE FROM job_runs WHERE job = $1 AND finished_at IS NOT NULL;
+
+-- name: removed_erasure
+DELETE FROM erasures WHERE job = $1;
+
+-- name: removed_job
+DELETE FROM jobs WHERE id = $1;
+
+-- name: removed_executions
+DELETE FROM executions WHERE job = $1;
+
+-- name: removed_outcome
+DELETE FROM outcomes WHERE job = $1;
+
+-- The next job after $1 that has a log, and when it ended.
+-- name: retention_log
+SELECT l.job, coalesce(x.ended_at, 0)
+  FROM execution_logs l
+  LEFT JOIN outcomes x ON x.job = l.job
+ WHERE l.job > $1 ORDER BY l.job LIMIT 1;
+
+-- Of the oldest slots that were skipped, a bounded number, those recorded before $1.
+-- name: retention_skips_count
+-- scans: once, when somebody asks what would go
+SELECT count(*) FROM (SELECT recorded_at FROM slot_skips WHERE id > $2 ORDER BY id LIMIT $3) s
+ WHERE s.recorded_at <= $1;
+
+-- name: retention_skips
+-- scans: so many of the oldest
+DELETE FROM slot_skips
+ WHERE recorded_at <= $1
+   AND id <= (SELECT max(s.id) FROM (SELECT id FROM slot_skips ORDER BY id LIMIT $2) s);
+
+-- name: seal_prune
+UPDATE audit_seals SET pruned_at = $2, marks = NULL WHERE seal = $1 AND pruned_at IS NULL;
+
+-- The events of a seal that was pruned.
+-- name: audit_prune
+DELETE FROM audit_events WHERE id > $1 AND id <= $2;
+
+-- Removed jobs of which no event is left: $1 is the time up to which events were pruned.
+-- name: forgotten_note
+-- scans: a table of one row, and so many of the oldest
+UPDATE forgotten_jobs
+   SET newest = (SELECT coalesce(max(f.id), 0)
+                   FROM (SELECT newest AS id FROM forgotten_jobs
+                         UNION ALL
+                         SELECT * FROM (SELECT r.id FROM removed_jobs r WHERE r.removed_at < $1
+                                         ORDER BY r.removed_at, r.id LIMIT $2) o) f);
+
+-- name: forgotten_delete
+DELETE FROM removed_jobs
+ WHERE id IN (SELECT r.id FROM removed_jobs r WHERE r.removed_at < $1
+               ORDER BY r.removed_at, r.id LIMIT $2);
+
+-- ===== erasing
+
+-- name: erasure_begin
+INSERT INTO erasures (job, org, erased_at, under_way) VALUES ($1, $2, $3, 1)
+ON CONFLICT (job) DO NOTHING;
+
+-- name: erase_payload
+UPDATE jobs SET payload = $2 WHERE id = $1;
+
+-- name: erase_outcome
+UPDATE outcomes SET result = NULL, error = CASE WHEN error IS NOT NULL THEN $2 END
+ WHERE job = $1;
+
+-- name: erase_executions
+UPDATE executions
+   SET error_message = CASE WHEN error_message IS NOT NULL THEN $2 END, error_detail = NULL,
+       progress_message = NULL
+ WHERE job = $1;
+
+-- name: erase_steps
+UPDATE steps
+   SET result = CASE WHEN result IS NOT NULL THEN 'null' END,
+       error_message = CASE WHEN error_message IS NOT NULL THEN $2 END
+ WHERE job = $1;
+
+-- name: erase_logs
+DELETE FROM execution_logs WHERE job = $1;
+
+-- name: erase_slot
+UPDATE job_runs SET error_message = $2 WHERE job = $1 AND error_message IS NOT NULL;
+
+-- name: erasure_end
+UPDATE erasures SET under_way = 0 WHERE job = $1;
+
+-- name: org_enable
+UPDATE orgs SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL;
+
+-- name: org_running
+-- scans: live executions only, by their own index
+SELECT count(*) FROM executions WHERE finished_at IS NULL AND org = $1;
+
+-- The newest jobs before $1 and whose they are, a bounded number of them.
+-- name: org_job_page
+SELECT id, org FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT $2;
+
+-- name: org_keys_unname
+UPDATE api_keys SET name = NULL WHERE org = $1 AND name IS NOT NULL;
+
+-- name: org_schedules_delete
+DELETE FROM schedules WHERE org = $1;
+
+-- name: org_runs_delete
+DELETE FROM job_runs WHERE org = $1;
+
+-- name: org_skips_delete
+DELETE FROM slot_skips WHERE org = $1;
+
+-- name: org_erased
+UPDATE orgs SET erased_at = $2 WHERE id = $1;

@@ -111,14 +111,16 @@ SELECT 0, 'key ' || k.key_id
  WHERE NOT EXISTS (SELECT 1 FROM orgs o WHERE o.id = k.org)
     OR k.role NOT IN ('producer', 'worker', 'viewer', 'operator', 'admin')
     OR length(k.key_id) <> 10 OR length(k.hash) <> 64
-    OR 1 <> (SELECT count(*) FROM audit_events a
-               JOIN audit_event_names n ON n.event = a.event
-              WHERE a.subject = 'key:' || k.key_id AND a.org = k.org
-                AND n.name = 'key.created' AND a.at = k.created_at)
-    OR coalesce(k.revoked_at, 0) <> (SELECT coalesce(sum(a.at), 0) FROM audit_events a
+    OR (k.created_at > (SELECT at FROM audit_pruned)
+        AND 1 <> (SELECT count(*) FROM audit_events a
+                    JOIN audit_event_names n ON n.event = a.event
+                   WHERE a.subject = 'key:' || k.key_id AND a.org = k.org
+                     AND n.name = 'key.created' AND a.at = k.created_at))
+    OR (coalesce(k.revoked_at, k.created_at) > (SELECT at FROM audit_pruned)
+        AND coalesce(k.revoked_at, 0) <> (SELECT coalesce(sum(a.at), 0) FROM audit_events a
                                        JOIN audit_event_names n ON n.event = a.event
                                       WHERE a.subject = 'key:' || k.key_id AND a.org = k.org
-                                        AND n.name = 'key.revoked');
+                                        AND n.name = 'key.revoked'));
 
 -- ===== what belongs together
 
@@ -177,7 +179,8 @@ SELECT s.job, 'steps, ' || s.name FROM steps s
  WHERE s.job > $1 AND s.job <= $2 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = s.job)
 UNION ALL
 SELECT a.job, 'audit_events, ' || a.id FROM audit_events a
- WHERE a.job > $1 AND a.job <= $2 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = a.job);
+ WHERE a.job > $1 AND a.job <= $2 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = a.job)
+   AND NOT EXISTS (SELECT 1 FROM removed_jobs r WHERE r.id = a.job);
 
 -- name: verify_job_org
 -- invariant: every record of a job carries the org of the job
@@ -530,6 +533,7 @@ SELECT a.job, 'event ' || a.id || ', ' || n.name
 SELECT a.job, 'event ' || a.id || ', ' || n.name
   FROM audit_events a
   JOIN audit_event_names n ON n.event = a.event
+  JOIN jobs j ON j.id = a.job
   LEFT JOIN executions e ON e.job = a.job AND e.attempt = a.attempt
   LEFT JOIN outcomes x ON x.job = a.job
  WHERE a.job > $1 AND a.job <= $2
@@ -546,9 +550,11 @@ SELECT a.job, 'event ' || a.id || ', ' || n.name
 
 -- name: verify_job_letter
 -- invariant: a dead letter is closed once, and the audit trail has it
+-- scans: a view of one row
 SELECT x.job, x.dead_letter
   FROM outcomes x
  WHERE x.job > $1 AND x.job <= $2 AND x.dead_letter IS NOT NULL
+   AND x.ended_at > (SELECT at FROM audit_pruned)
    AND (SELECT count(*) FROM audit_events a
           JOIN audit_event_names n ON n.event = a.event
          WHERE a.job = x.job AND n.name = 'job.letter_closed')
@@ -556,9 +562,10 @@ SELECT x.job, x.dead_letter
 
 -- name: verify_job_event_missing
 -- invariant: requests to cancel and dead letters are in the audit trail, once
+-- scans: a view of one row
 SELECT e.job, 'attempt ' || e.attempt || ': job.cancel_requested'
   FROM executions e
- WHERE e.job > $1 AND e.job <= $2 AND e.cancel_requested_at IS NOT NULL
+ WHERE e.job > $1 AND e.job <= $2 AND e.cancel_requested_at > (SELECT at FROM audit_pruned)
    AND (SELECT count(*) FROM audit_events a
           JOIN audit_event_names n ON n.event = a.event
          WHERE a.job = e.job AND n.name = 'job.cancel_requested' AND a.attempt = e.attempt) <> 1
@@ -566,6 +573,7 @@ UNION ALL
 SELECT x.job, 'job.deadlettered'
   FROM outcomes x
  WHERE x.job > $1 AND x.job <= $2 AND x.dead_letter IS NOT NULL
+   AND x.ended_at > (SELECT at FROM audit_pruned)
    AND (SELECT count(*) FROM audit_events a
           JOIN audit_event_names n ON n.event = a.event
          WHERE a.job = x.job AND n.name = 'job.deadlettered') <> 1;
@@ -726,11 +734,14 @@ SELECT r.job, coalesce(r.serial_key, 'none') || ' for ' || coalesce(j.serial_key
 -- ===== idempotency keys
 
 -- name: verify_key_job
--- invariant: an idempotency key leads to a job that exists and was there before the key was seen
+-- invariant: an idempotency key leads to a job that was there when it was seen, or was removed
 SELECT k.job, 'slot ' || k.slot
   FROM idempotency_keys k
   LEFT JOIN jobs j ON j.id = k.job
- WHERE k.slot > $1 AND k.slot <= $2 AND (j.id IS NULL OR k.last_seen_at < j.created_at);
+ WHERE k.slot > $1 AND k.slot <= $2
+   AND ((j.id IS NULL AND k.job > (SELECT newest FROM forgotten_jobs WHERE only_row = 1)
+         AND NOT EXISTS (SELECT 1 FROM removed_jobs r WHERE r.id = k.job))
+     OR k.last_seen_at < j.created_at);
 
 -- name: verify_key_generation
 -- invariant: the record of an idempotency key is in a generation that is looked at

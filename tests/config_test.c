@@ -88,6 +88,7 @@ static const char whole[] =
     "    may_write: true\n"
     "    runbook: Call Ada.\n"
     "  mail.send: {category: notification, bucket: 2h}\n"
+    "retention: {jobs: 20d, dead_letters: never, logs: 3d, audit: 2000d, rate: 77}\n"
     "schedules:\n"
     "  nightly:\n"
     "    job_type: report.export\n"
@@ -165,6 +166,11 @@ CONFIG_TEST(CONFIG_every_key_is_read)
     const struct config *c = must_configure(file, whole);
     EXPECT_STR(c->store, "sqlite:jobs.db");
     EXPECT_INT(c->limits.artifact_bytes, 3 << 20);
+    EXPECT_INT(c->retention.keep.jobs_us, DAYS(20));
+    EXPECT_INT(c->retention.keep.letters_us, 0);
+    EXPECT_INT(c->retention.keep.logs_us, DAYS(3));
+    EXPECT_INT(c->retention.keep.audit_us, DAYS(2000));
+    EXPECT_INT(c->retention.rate, 77);
     EXPECT_STR(c->listen.host, "::1");
     EXPECT_INT(c->listen.port, 8080);
     EXPECT_STR(c->instance, "host-1");
@@ -303,6 +309,7 @@ static const struct {
                       "0x10", "1_000", NULL } },
     { &kind_duration, { "5", "5 s", "-5s", "1y", "99999d", "soon", "[5s]", "{}", "~", "1.5h",
                         "5S", NULL } },
+    { &kind_keep, { "5", "0", "Never", "-5s", "1y", "99999d", "[5s]", "{}", "~", NULL } },
     { &kind_size, { "5", "1MB", "99999GiB", "-1KiB", "big", "[]", "{}", "~", "1 MiB", "1.5MiB",
                     "KiB", NULL } },
     { &kind_switch, { "yes", "1", "\"true\"", "True", "[]", "{}", "~", "", "on", NULL } },

@@ -84,25 +84,60 @@ bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS])
 
 _Static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_stream), "it has room");
 
-static crypto_hash_sha256_state *state_of(struct hash_stream *hash)
+static crypto_hash_sha256_state *stream_of(struct hash_stream *hash)
 {
     return (crypto_hash_sha256_state *)(void *)hash->state;
 }
 
 void hash_begin(struct hash_stream *hash)
 {
-    crypto_hash_sha256_init(state_of(hash));
+    crypto_hash_sha256_init(stream_of(hash));
 }
 
 void hash_add(struct hash_stream *hash, const void *bytes, size_t n)
 {
-    crypto_hash_sha256_update(state_of(hash), bytes, n);
+    crypto_hash_sha256_update(stream_of(hash), bytes, n);
 }
 
 void hash_end(struct hash_stream *hash, char digits[HASH_DIGITS + 1])
 {
     unsigned char digest[crypto_hash_sha256_BYTES];
-    crypto_hash_sha256_final(state_of(hash), digest);
+    crypto_hash_sha256_final(stream_of(hash), digest);
+    sodium_bin2hex(digits, HASH_DIGITS + 1, digest, sizeof digest);
+}
+
+// ----- a hash over many pieces
+
+_Static_assert(sizeof(struct hash_sum) >= sizeof(crypto_generichash_state), "the state fits");
+_Static_assert(_Alignof(struct hash_sum) >= _Alignof(crypto_generichash_state), "and is aligned");
+
+static crypto_generichash_state *sum_of(struct hash_sum *sum)
+{
+    return (crypto_generichash_state *)sum->state;
+}
+
+void sum_begin(struct hash_sum *sum)
+{
+    crypto_generichash_init(sum_of(sum), NULL, 0, crypto_generichash_BYTES);
+}
+
+void sum_number(struct hash_sum *sum, int64_t number)
+{
+    unsigned char bytes[8];
+    put_number(bytes, (uint64_t)number);
+    crypto_generichash_update(sum_of(sum), bytes, sizeof bytes);
+}
+
+void sum_text(struct hash_sum *sum, struct str text)
+{
+    sum_number(sum, (int64_t)text.n);
+    crypto_generichash_update(sum_of(sum), bytes_of(text), text.n);
+}
+
+void sum_end(struct hash_sum *sum, char digits[HASH_DIGITS + 1])
+{
+    unsigned char digest[crypto_generichash_BYTES];
+    crypto_generichash_final(sum_of(sum), digest, sizeof digest);
     sodium_bin2hex(digits, HASH_DIGITS + 1, digest, sizeof digest);
 }
 

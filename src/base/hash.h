@@ -18,6 +18,14 @@ void hash_secret(struct str secret, char digits[HASH_DIGITS + 1]);
 
 // HMAC-SHA256 of a text in hexadecimal digits: who has the secret can tell that we wrote it.
 void hash_sign(struct str secret, struct str text, char digits[HASH_DIGITS + 1]);
+// A hash (BLAKE2b, 256 bits) over many pieces, each with its length, as 64 digits.
+struct hash_sum {
+    _Alignas(64) unsigned char state[384];
+};
+void sum_begin(struct hash_sum *sum);
+void sum_number(struct hash_sum *sum, int64_t number);
+void sum_text(struct hash_sum *sum, struct str text);
+void sum_end(struct hash_sum *sum, char digits[HASH_DIGITS + 1]);
 
 // Compares two such hashes in a time that tells nothing.
 bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS]);

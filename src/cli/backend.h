@@ -27,7 +27,7 @@ struct page {
     void *self;
 };
 
-enum job_act { ACT_SUBMIT, ACT_CANCEL, ACT_RETRY, JOB_ACTS };
+enum job_act { ACT_SUBMIT, ACT_CANCEL, ACT_RETRY, ACT_ERASE, JOB_ACTS };
 
 // One piece of emptying a queue.
 struct purging {
@@ -94,6 +94,9 @@ struct backend {
     bool (*letters_close)(struct cli *cli, struct letter_sweep *sweep, json_t **answer,
                           struct pawl_error *err);
 
+    bool (*events)(struct cli *cli, struct event_filter *filter, struct page *page,
+                   struct pawl_error *err);
+
     bool (*schedules)(struct cli *cli, struct page *page, struct pawl_error *err);
     bool (*schedule)(struct cli *cli, struct str name, enum schedule_act act, json_t **schedule,
                      struct pawl_error *err);
@@ -138,6 +141,7 @@ struct backend {
         .letter = record_of_letter,                                                                \
         .letter_close = close_letter,                                                              \
         .letters_close = close_letters,                                                            \
+        .events = list_events,                                                                     \
         .schedules = list_schedules,                                                               \
         .schedule = act_on_schedule,                                                               \
         .schedule_rows = list_schedule_rows,                                                       \

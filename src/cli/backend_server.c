@@ -109,6 +109,18 @@ static bool list_jobs(struct cli *cli, const struct job_filter *filter, struct p
     return true;
 }
 
+static bool list_events(struct cli *cli, struct event_filter *filter, struct page *page,
+                        struct pawl_error *err)
+{
+    struct arena *arena = &cli->arena;
+    struct str path = S("/v1/audit?");
+    if (filter->event)
+        path = str_format(arena, "%.*sevent=%s&", STR(path), event_name(filter->event));
+    if (filter->has_job)
+        path = str_format(arena, "%.*sjob_id=%.*s&", STR(path), STR(id_text(arena, filter->job)));
+    return list_page(cli, path, page, err);
+}
+
 static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t **job,
                        struct pawl_error *err)
 {
@@ -116,6 +128,7 @@ static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t *
         [ACT_SUBMIT] = "/submit",
         [ACT_CANCEL] = "/cancel",
         [ACT_RETRY] = "/retry",
+        [ACT_ERASE] = "/erase",
     };
     _Static_assert(countof(words) == JOB_ACTS, "one word per act");
     struct request request = { .method = "POST", .path = job_path(cli, id, words[act]) };

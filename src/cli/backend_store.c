@@ -6,6 +6,7 @@
 #include "cli/object.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "engine/erase.h"
 #include "engine/event.h"
 #include "engine/explain.h"
 #include "engine/step.h"
@@ -182,6 +183,23 @@ static bool list_jobs(struct cli *cli, const struct job_filter *filter, struct p
     return true;
 }
 
+static bool list_events(struct cli *cli, struct event_filter *filter, struct page *page,
+                        struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    struct event_list list;
+    filter->limit = page->limit;
+    if (!read_cursor(page, &filter->before) || !begin(cli, STORE_READ, &arena, &tx, err)
+        || !events_of_org(&tx, filter, &list, err))
+        return false;
+    for (size_t i = 0; i < list.count; i++)
+        if (!show(page, event_json(&arena, &list.events[i]), err))
+            return false;
+    set_cursor(cli, page, list.next);
+    return true;
+}
+
 typedef bool job_operation(struct tx *tx, struct id id, struct job *job, struct pawl_error *err);
 
 static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t **job,
@@ -191,6 +209,7 @@ static bool act_on_job(struct cli *cli, struct id id, enum job_act act, json_t *
         [ACT_SUBMIT] = job_submit,
         [ACT_CANCEL] = job_cancel,
         [ACT_RETRY] = job_retry,
+        [ACT_ERASE] = job_erase,
     };
     _Static_assert(countof(acts) == JOB_ACTS, "one operation per act");
     struct job changed;

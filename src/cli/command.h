@@ -73,6 +73,12 @@ enum option {
     OPTION_OUTPUT,
     OPTION_CONTENT_TYPE,
     OPTION_ARTIFACTS,
+    OPTION_JOB,
+    OPTION_EVENT,
+    OPTION_HEAD,
+    OPTION_SINCE,
+    OPTION_AFTER_EVENT,
+    OPTION_COMPACT,
     OPTIONS
 };
 
@@ -180,6 +186,9 @@ CHECKED bool command_config(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_key(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_org(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_alerts(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_retention(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_erase(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_audit(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_completion(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_help(struct cli *cli, struct pawl_error *err);
 

@@ -393,18 +393,66 @@ static const struct command commands[] = {
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
              WHERE, ORG, JSON, HELP) },
-    { "org", "list|disable|weight [UUID [N]]", 1, 3,
-      "list the orgs of a store, refuse all keys of one, or give it more of its queues",
+    { "org", "list|disable|enable|weight|erase [UUID [N]]", 1, 3,
+      "list the orgs of a store; refuse all keys of one, give it more of its queues, erase it",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
-          "with one of its keys is answered any more.\n"
+          "with one of its keys is answered any more. enable takes that back.\n"
           "\n"
           "Where several orgs have jobs ready in a queue they take turns, of 16 jobs each times\n"
-          "their weight: 1 unless set, 100 at most.\n",
+          "their weight: 1 unless set, 100 at most.\n"
+          "\n"
+          "erase disables it, revokes its keys and removes all its jobs and schedules, for good;\n"
+          "its audit trail, which has ids and no contents, is kept as long as any. Without --yes\n"
+          "it only says how much that is. Jobs that run are in the way. Backups are not touched.\n",
       .example = "pawl org weight 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 3",
       .act = command_org,
-      .verbs = "list disable weight",
-      OFFERS(STORE, JSON, HELP) },
+      .verbs = "list disable enable weight erase",
+      OFFERS({ OPTION_YES, "erase, and do not only count" },
+             { OPTION_COMPACT, "after erasing, write the store's file anew" }, STORE, JSON, HELP) },
+    { "erase", "ID", 1, 1, "overwrite the contents of a job that has ended",
+      .details =
+          "Payload, result, errors, progress, results of steps and the log go; state, times, ids\n"
+          "and the audit trail stay. It cannot be run again. Jobs that were made of it have\n"
+          "contents of their own, and backups are not touched.\n",
+      .example = "pawl erase 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_erase,
+      OFFERS({ OPTION_COMPACT, "on a store: write its file anew, so that free space has no older\n"
+                               "copy; takes as long as copying the store, and as much room" },
+             WHERE, ORG, JSON, HELP) },
+    { "retention", "", 0, 0, "remove what has ended long enough ago, now",
+      .details =
+          "Does at once what servers do every hour (schedule `pawl.retention`), by the times\n"
+          "under `retention:` of the configuration. Not removed are jobs that have not ended,\n"
+          "open dead letters, jobs whose idempotency key still counts, and jobs of which another\n"
+          "was made that is still there.\n",
+      .example = "pawl retention --dry-run --config pawl.yaml --store sqlite:pawl.db",
+      .act = command_retention,
+      OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
+             { OPTION_CONFIG, "whose times; else those built in" }, STORE, JSON, HELP) },
+    { "audit", "list|verify|export|seal", 1, 1,
+      "who did what, and whether the record of it is whole",
+      .details =
+          "list    what was done in an org, newest first\n"
+          "verify  recomputes the chain of seals: says of every event and every seal that was\n"
+          "        changed, removed or put in which one it is, and exits 1. What was cut off at\n"
+          "        the end is found with --head, a hash that an earlier run printed\n"
+          "export  one JSON object per line, oldest first, each with its seal. To go on where an\n"
+          "        earlier export ended, pass its last event_id as --after-event\n"
+          "seal    seals what is not sealed yet; a server does it by itself, seconds behind\n"
+          "\n"
+          "All but list work on a store only.\n",
+      .example = "pawl audit verify --store sqlite:pawl.db",
+      .act = command_audit,
+      .verbs = "list verify export seal",
+      OFFERS({ OPTION_JOB, "list: only of this job" },
+             { OPTION_EVENT, "list: only of this name, such as job.failed" },
+             { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },
+             { OPTION_HEAD, "verify: the chain must have a seal with this hash" },
+             { OPTION_SINCE, "export: from this time on" },
+             { OPTION_AFTER_EVENT, "export: after this event" },
+             { OPTION_ORG, "only of this org; list: else the default org" },
+             WHERE, JSON, HELP) },
     { "alerts", "list|test", 1, 1, "show what was told to whom, or try whether telling works",
       .details =
           "list shows the newest alerts of the store with their deliveries. test sends a test\n"

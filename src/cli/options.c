@@ -89,6 +89,12 @@ static const struct option_row rows[] = {
     [OPTION_OUTPUT]         = { "output", "FILE", ANY },
     [OPTION_CONTENT_TYPE]   = { "content-type", "TYPE", ANY },
     [OPTION_ARTIFACTS]      = { "artifacts", NULL, ANY },
+    [OPTION_JOB]            = { "job", "ID", ANY },
+    [OPTION_EVENT]          = { "event", "EVENT", ANY },
+    [OPTION_HEAD]           = { "head", "HASH", "64 digits 0-9 a-f", value_is_hash, NULL },
+    [OPTION_SINCE]          = { "since", "TIME", MOMENT },
+    [OPTION_AFTER_EVENT]    = { "after-event", "ID", NUMBER },
+    [OPTION_COMPACT]        = { "compact", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

@@ -1,6 +1,7 @@
 // pawl org: the tenants of a store, for whoever has the store itself.
 #include <stdio.h>
 
+#include "cli/erase.h"
 #include "cli/object.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -19,6 +20,7 @@ static json_t *org_json(struct arena *arena, const struct org *org)
         { "org_id", json_text_or_null(org->org_id) },
         { "created_at", json_time_or_null(arena, org->created_at) },
         { "disabled_at", json_time_or_null(arena, org->disabled_at) },
+        { "erased_at", json_time_or_null(arena, org->erased_at) },
         { "keys", json_integer(org->keys) },
         { "weight", json_integer(org->weight) },
     };
@@ -81,7 +83,7 @@ static bool change(struct cli *cli,
                                struct pawl_error *err),
                    const char *words, struct pawl_error *err)
 {
-    struct org org;
+    struct org org = {0};
     SCOPED(tx) struct tx tx = {0};
     if (!uuid_valid(cli->words[1]))
         return usage(cli, err, "`%.*s` is no org: it is a UUID in lower case", STR(cli->words[1]));
@@ -105,6 +107,16 @@ static bool disable(struct cli *cli, struct pawl_error *err)
     return change(cli, do_disable, "is disabled: its keys are refused", err);
 }
 
+static bool do_enable(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
+{
+    return org_enable(tx, cli->words[1], org, err);
+}
+
+static bool enable(struct cli *cli, struct pawl_error *err)
+{
+    return change(cli, do_enable, "is enabled: its keys are good unless revoked", err);
+}
+
 static bool do_weigh(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
 {
     int64_t weight = 0;
@@ -124,7 +136,9 @@ bool command_org(struct cli *cli, struct pawl_error *err)
     static const struct verb verbs[] = {
         { "list", 1, list },
         { "disable", 2, disable },
+        { "enable", 2, enable },
         { "weight", 3, weigh },
+        { "erase", 2, org_erase },
     };
     return verb_act(cli, verbs, countof(verbs), err);
 }

@@ -2,7 +2,9 @@
 #include "cli/value.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/time_text.h"
 #include "model/role.h"
 
@@ -103,6 +105,11 @@ bool value_is_id(struct str text)
 {
     struct id id;
     return id_parse(text, &id);
+}
+
+bool value_is_hash(struct str text)
+{
+    return text.n == HASH_DIGITS && strspn(text.s, "0123456789abcdef") >= HASH_DIGITS;
 }
 
 bool value_is_role(struct str text)

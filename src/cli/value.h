@@ -18,6 +18,7 @@ bool value_is_mode(struct str text);      // of pawl bench
 bool value_is_part(struct str text);      // of pawl serve
 bool value_is_role(struct str text);
 bool value_is_id(struct str text);        // of a job or a batch
+bool value_is_hash(struct str text);      // of a seal
 
 // The value of an option that was given and so is well-formed.
 int64_t value_number(const struct cli *cli, enum option option);

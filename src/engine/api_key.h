@@ -81,6 +81,7 @@ struct org {
     struct str org_id;
     pawl_time created_at;
     pawl_time disabled_at;  // 0: it is not
+    pawl_time erased_at;    // 0: it was not
     int64_t keys;           // good ones, this moment
     int64_t weight;         // of its share in a queue
     int64_t row;
@@ -102,6 +103,13 @@ CHECKED bool org_list(struct tx *tx, int64_t after, int64_t limit, struct org_li
 // From now on every key of the org is refused. Jobs that are stored go on. Once more is the same.
 CHECKED bool org_disable(struct tx *tx, struct str org_id, struct org *org,
                          struct pawl_error *err);
+
+// Its keys are good again, unless they were revoked. Once more is the same.
+CHECKED bool org_enable(struct tx *tx, struct str org_id, struct org *org,
+                        struct pawl_error *err);
+
+// PAWL_NOT_FOUND when there is none.
+CHECKED bool org_load(struct tx *tx, struct str org_id, struct org *org, struct pawl_error *err);
 
 // How many times SHARE_RUN jobs it takes in a row where several orgs have jobs; see model/weight.h.
 CHECKED bool org_weigh(struct tx *tx, struct str org_id, int64_t weight, struct org *org,

@@ -6,6 +6,7 @@
 
 #include "engine/api_key.h"
 #include "engine/artifact.h"
+#include "engine/erase.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/letter.h"
@@ -32,6 +33,16 @@ static bool same_key(const struct contract *a, const struct contract *b)
         && str_eq(a->idempotency_key, b->idempotency_key);
 }
 
+// A job that retention removed has no key any more.
+static bool holder_load(struct tx *tx, struct key_slot *slot, struct pawl_error *err)
+{
+    struct pawl_error why = {0};
+    if (job_load_row(tx, slot->record.job, &slot->holder, &why))
+        return true;
+    slot->holder = (struct job){0};
+    return why.code == PAWL_NOT_FOUND || fail(err, why.code, "%s", why.message);
+}
+
 static bool slot_find(struct tx *tx, const struct contract *contract, struct key_slot *slot,
                       struct pawl_error *err)
 {
@@ -45,7 +56,7 @@ static bool slot_find(struct tx *tx, const struct contract *contract, struct key
             return false;
         if (slot->record.job == 0)
             return true;
-        if (!job_load_row(tx, slot->record.job, &slot->holder, err))
+        if (!holder_load(tx, slot, err))
             return false;
     } while (!same_key(contract, &slot->holder.contract));
     slot->taken = true;
@@ -286,6 +297,9 @@ bool job_remake(struct tx *tx, const struct job *old, const struct remake *how, 
 {
     struct key_slot slot;
     struct contract contract = old->contract;
+    if (how->payload.n == 0 && job_erased(old))
+        return fail(err, PAWL_CONFLICT, "the payload of job %.*s was erased: it cannot run again",
+                    STR(id_text(tx->arena, old->id)));
     contract.parent = old->id;
     contract.origin = how->origin;
     contract.scheduled_for = 0;

@@ -61,6 +61,11 @@ static const struct {
     [EVENT_STORE_RESTORED] = { "store.restored", UNCHANGED },
     [EVENT_ARTIFACT_STORED] = { "artifact.stored", UNCHANGED },
     [EVENT_ARTIFACT_REMOVED] = { "artifact.removed", UNCHANGED },
+    [EVENT_JOB_ERASED] = { "job.erased", UNCHANGED },
+    [EVENT_JOBS_REMOVED] = { "jobs.removed", UNCHANGED },
+    [EVENT_AUDIT_PRUNED] = { "audit.pruned", UNCHANGED },
+    [EVENT_ORG_ENABLED] = { "org.enabled", UNCHANGED },
+    [EVENT_ORG_ERASED] = { "org.erased", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 

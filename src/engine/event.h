@@ -58,6 +58,11 @@ enum event {
     EVENT_STORE_RESTORED,
     EVENT_ARTIFACT_STORED,
     EVENT_ARTIFACT_REMOVED,
+    EVENT_JOB_ERASED,   // of a job again
+    EVENT_JOBS_REMOVED,
+    EVENT_AUDIT_PRUNED,
+    EVENT_ORG_ENABLED,
+    EVENT_ORG_ERASED,
     EVENTS
 };
 
@@ -136,6 +141,9 @@ struct event_list {
 // next one. PAWL_NOT_FOUND for a job it may not see.
 CHECKED bool events_of_org(struct tx *tx, const struct event_filter *filter,
                            struct event_list *list, struct pawl_error *err);
+
+// The newest id of an event before this time; 0: there is none.
+CHECKED bool events_before(struct tx *tx, pawl_time time, int64_t *id, struct pawl_error *err);
 
 // The same events after the id `*after`, oldest first: nothing is left out between two calls. The
 // last row that was looked at becomes `*after`; list->next is 0 when there was none after it.

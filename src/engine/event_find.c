@@ -121,3 +121,39 @@ bool events_after(struct tx *tx, int64_t *after, size_t limit, struct event_list
     *after = l.last;
     return true;
 }
+
+// The first event from this id on.
+static bool event_from(struct tx *tx, int64_t id, int64_t *found, pawl_time *at,
+                       struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    *found = *at = 0;
+    if (!sql_ask(tx, &rows, Q_AUDIT_FROM, err, INT(id)))
+        return false;
+    if (rows_next(&rows)) {
+        *found = row_int(&rows);
+        *at = row_int(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
+// Time rises with the ids, so that it is found by halving.
+bool events_before(struct tx *tx, pawl_time time, int64_t *id, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows newest = {0};
+    int64_t low = 0, high = 0;  // one at `low` is before, if there is one; all after `high` are not
+    if (!sql_ask_plain(tx, &newest, Q_AUDIT_NEWEST, err) || !rows_number(&newest, &high, err))
+        return false;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2, found = 0;
+        pawl_time at = 0;
+        if (!event_from(tx, middle, &found, &at, err))
+            return false;
+        if (found != 0 && at < time)
+            low = found;
+        else
+            high = middle - 1;
+    }
+    *id = low;
+    return true;
+}

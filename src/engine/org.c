@@ -27,6 +27,7 @@ static void org_read(struct rows *rows, struct org *org)
     org->org_id = row_text(rows);
     org->created_at = row_int(rows);
     org->disabled_at = row_int(rows);
+    org->erased_at = row_int(rows);
     org->keys = row_int(rows);
     org->weight = row_int(rows);
 }
@@ -55,7 +56,7 @@ bool org_list(struct tx *tx, int64_t after, int64_t limit, struct org_list *list
     return rows_ok(&rows, err);
 }
 
-static bool org_load(struct tx *tx, struct str org_id, struct org *org, struct pawl_error *err)
+bool org_load(struct tx *tx, struct str org_id, struct org *org, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_ORG_LOAD, err, TEXT(org_id), INT(tx->now)))
@@ -76,6 +77,17 @@ bool org_disable(struct tx *tx, struct str org_id, struct org *org, struct pawl_
     org->disabled_at = tx->now;
     return sql_run(tx, Q_ORG_DISABLE, err, INT(org->row), INT(tx->now))
         && event_append_for(tx, org->row, subject(tx, org_id), EVENT_ORG_DISABLED, S(""), err);
+}
+
+bool org_enable(struct tx *tx, struct str org_id, struct org *org, struct pawl_error *err)
+{
+    if (!org_load(tx, org_id, org, err))
+        return false;
+    if (!org->disabled_at)
+        return true;
+    org->disabled_at = 0;
+    return sql_run(tx, Q_ORG_ENABLE, err, INT(org->row))
+        && event_append_for(tx, org->row, subject(tx, org_id), EVENT_ORG_ENABLED, S(""), err);
 }
 
 bool org_weigh(struct tx *tx, struct str org_id, int64_t weight, struct org *org,

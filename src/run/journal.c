@@ -30,6 +30,7 @@ static const struct {
     [SLOTS_STALE] = { "SLOTS_STALE", true },
     [SLOTS_RECOVERED] = { "SLOTS_RECOVERED", true },
     [SLOT_REFUSED] = { "SLOT_REFUSED", true },
+    [AUDIT_SEALED] = { "AUDIT_SEALED", false },
 };
 _Static_assert(countof(events) == JOURNAL_EVENTS, "one row per event");
 

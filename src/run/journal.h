@@ -30,6 +30,7 @@ enum journal_event {
     SLOTS_STALE,
     SLOTS_RECOVERED,
     SLOT_REFUSED,
+    AUDIT_SEALED,     // once an hour: the hash to compare with
     JOURNAL_EVENTS
 };
 

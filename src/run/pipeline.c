@@ -391,9 +391,9 @@ static bool wait_a_moment(struct pipeline *p)
 
 static bool wait_for_news(struct pipeline *p)
 {
-    bool log_is_long = p->db && db_wal_bytes(p->db) >= LOG_BYTES;
+    bool copies = p->db && (db_wal_bytes(p->db) >= LOG_BYTES || db_log_to_empty(p->db));
     pthread_mutex_lock(&p->mutex);
-    if (log_is_long && !wait_a_moment(p)) {
+    if (copies && !wait_a_moment(p)) {
         pthread_mutex_unlock(&p->mutex);
         maintain(p, true);
         pthread_mutex_lock(&p->mutex);

@@ -440,7 +440,7 @@ bool runner_start_threads(struct runner *r, struct pawl_error *err)
     r->has_dispatcher = true;
     pipeline_set_more(r->pawl->pipeline, claims_more, r);
     bell_ring(r->bell);
-    return true;
+    return sealer_open(&r->sealer, r->pawl, err);
 }
 
 bool runner_expect_handlers(struct runner *r, struct pawl_error *err)
@@ -492,6 +492,7 @@ static void join_threads(struct runner *r)
 void runner_close(struct runner *r)
 {
     struct pawl_error err;
+    sealer_close(r->sealer);
     pipeline_set_more(r->pawl->pipeline, NULL, NULL);
     join_threads(r);
     // When the store does not take it the instance's liveness runs out by itself.

@@ -13,6 +13,7 @@
 #include "run/handle.h"
 #include "run/run.h"
 #include "run/scheduler.h"
+#include "run/sealer.h"
 #include "store/bell.h"
 #include "store/hold.h"
 
@@ -60,6 +61,7 @@ struct runner {
     struct worker worker;
     struct hold hold;
     struct bell *bell;  // NULL in virtual time
+    struct sealer *sealer;  // NULL in virtual time
     pthread_t dispatcher;
     bool has_threads, has_dispatcher;
 

@@ -225,7 +225,8 @@ static const struct config_row rows[] = {
       .meaning = "what the types of jobs are and how they are run", .table = &type_table },
     { "schedules", &kind_schedules, .offset = offsetof(struct config, schedules),
       .meaning = "jobs that come by the clock", .table = &schedule_table },
-    { "retention", &kind_later, .meaning = "how long ended jobs are kept" },
+    { "retention", &kind_section, MEMBER(config, retention), NULL,
+      "how long what has ended is kept", .table = &retention_table },
     { "tracing", &kind_section, MEMBER(config, tracing), NULL, "where traces go",
       .table = &tracing_table },
     { "alerts", &kind_alerts, .offset = offsetof(struct config, alerts),
@@ -237,7 +238,7 @@ static const struct config_table file_table = TABLE("pawl.yaml", rows);
 static const struct config_table *const tables[] = {
     &file_table, &auth_table, &tls_table, &limit_table, &log_table,
     &policy_table, &queue_table, &type_table, &schedule_table, &alert_table,
-    &tracing_table,
+    &tracing_table, &retention_table,
 };
 
 const struct config_table *config_table(size_t index)

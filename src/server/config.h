@@ -5,6 +5,7 @@
 // which reading, `pawl config keys` and docs/configuration.md come.
 #pragma once
 
+#include "engine/retention.h"
 #include "model/contract.h"
 #include "model/job_type.h"
 #include "model/schedule.h"
@@ -104,6 +105,11 @@ struct config_tracing {
     int64_t timeout_us;
 };
 
+struct config_retention {
+    struct retention keep;
+    int64_t rate;                     // rows a second
+};
+
 enum durability { DURABILITY_FULL };  // an answer means that it is on disk
 
 struct config {
@@ -128,6 +134,7 @@ struct config {
     const struct config_alert *alerts;
     size_t alert_count;
     struct config_tracing tracing;
+    struct config_retention retention;
 };
 
 // Everything at its default.

@@ -97,6 +97,8 @@ const struct config_table *config_table(size_t index);
 // ----- the parts of the file
 
 extern const struct config_table policy_table, queue_table, type_table, schedule_table;
+extern const struct config_table retention_table;
+extern const struct config_kind kind_keep;      // a duration, or never
 extern const struct config_kind kind_policies, kind_queues, kind_types, kind_schedules;
 extern const struct config_table alert_table, tracing_table;
 extern const struct config_kind kind_alerts;

@@ -17,6 +17,7 @@ static const struct routes *const tables[] = {
     &routes_artifacts,
     &routes_keys,
     &routes_events,
+    &routes_audit,
     &routes_system,
 };
 

@@ -178,6 +178,13 @@ static const struct schema_field letter_groups_fields[] = {
     { "more", SCHEMA_FLAG, 0, NULL, NULL, "there are older letters, or more groups" },
 };
 
+static const struct schema_field seal_fields[] = {
+    { "seal", SCHEMA_NUMBER, 0, NULL, NULL, "its number, from 1; 0 when nothing is sealed" },
+    { "last_event_id", SCHEMA_NUMBER, 0, NULL, NULL, "the last event under it" },
+    { "sealed_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it was put" },
+    { "hash", SCHEMA_TEXT, NULLABLE, NULL, NULL, "over it and all before it" },
+};
+
 static const struct schema_field execution_fields[] = {
     { "exec_id", SCHEMA_ID, 0, NULL, NULL, "its name" },
     { "job_id", SCHEMA_ID, 0, NULL, NULL, "of this job" },
@@ -486,6 +493,7 @@ static const struct schema schemas[] = {
     { "FixPreview", NULL, FIELDS_OF(fix_preview_fields) },
     { "LetterGroup", "Dead letters with the same error.", FIELDS_OF(letter_group_fields) },
     { "LetterGroups", NULL, FIELDS_OF(letter_groups_fields) },
+    { "Seal", "The newest seal of the audit trail.", FIELDS_OF(seal_fields) },
     { "Execution", "One attempt at a job.", FIELDS_OF(execution_fields) },
     { "ExecutionPage", .page_of = "Execution" },
     { "Error", NULL, FIELDS_OF(error_fields) },

@@ -16,6 +16,7 @@
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/retention.h"
 #include "server/route.h"
 #include "server/tracer.h"
 #include "store/names.h"
@@ -97,7 +98,7 @@ static bool use_commands(struct server *s, const struct config *config, struct p
 {
     size_t types = s->only == SERVER_API ? 0 : config->type_count, count = 0;
     struct command_type *commands = arena_new(&s->arena, struct command_type, types + 1);
-    struct pawl_handler *handlers = arena_new(&s->arena, struct pawl_handler, types + 1);
+    struct pawl_handler *handlers = arena_new(&s->arena, struct pawl_handler, types + 2);
     if (!commands || !handlers)
         return fail(err, PAWL_NO_MEMORY, "no memory for the commands");
     for (size_t i = 0; i < types; i++) {
@@ -121,6 +122,8 @@ static bool use_commands(struct server *s, const struct config *config, struct p
             return false;
         count++;
     }
+    if (s->only != SERVER_API && !retention_handler(s, config, &handlers[count++], err))
+        return false;
     return handle_replace(s->pawl, handlers, count, err);
 }
 

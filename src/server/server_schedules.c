@@ -1,6 +1,6 @@
 // Schedules of the configuration, put into the store: all of them or, when one is refused, none.
 #include "engine/schedule.h"
-#include "server/server.h"
+#include "server/retention.h"
 
 struct applying {
     struct operation operation;
@@ -35,7 +35,7 @@ static bool put_all(struct tx *tx, const struct config *config, struct pawl_erro
         done = put_one(tx, &config->schedules[i], &ids[i], err);
         tx->caller = caller;
     }
-    return done
+    return done && retention_schedule(tx, err)
         && schedules_keep_only(tx, SCHEDULE_FROM_CONFIG, ids, config->schedule_count, &removed,
                                err);
 }

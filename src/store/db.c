@@ -67,6 +67,11 @@ bool db_harden(struct db *db, struct pawl_error *err)
                                  "before it does");
 }
 
+bool db_scrub(struct db *db, bool compact, struct pawl_error *err)
+{
+    return db->driver->scrub(db, compact, err);
+}
+
 uint64_t db_random(struct db *db)
 {
     if (db->dice_left == 0) {
@@ -84,6 +89,11 @@ int64_t db_wal_bytes(const struct db *db)
 const char *db_files(const struct db *db)
 {
     return db->files;
+}
+
+bool db_log_to_empty(const struct db *db)
+{
+    return db->driver->log_to_empty(db);
 }
 
 bool db_alone(const struct db *db)
@@ -204,6 +214,12 @@ bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
     return later_run(tx, LATER_ALL, err) && tx->db->driver->execute_application(tx->db, sql, err);
+}
+
+bool tx_overwrite(struct tx *tx, struct pawl_error *err)
+{
+    assert(tx->open);
+    return later_run(tx, LATER_ALL, err) && tx->db->driver->overwrite(tx->db, err);
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)

@@ -40,6 +40,7 @@ void db_close(struct db *db);  // NULL is fine
 uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
 const char *db_files(const struct db *db);  // the directory of blob.h, which may not be there yet
+bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see tx_overwrite
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
@@ -49,6 +50,11 @@ bool db_checkpoint(struct db *db);
 // Copies the whole log back and syncs it, waiting for readers. After a sync has failed, what can be
 // read may be in memory only: nothing may be answered from it, or built on it, before this is done.
 CHECKED bool db_harden(struct db *db, struct pawl_error *err);
+
+// Leaves nothing of what tx_overwrite was for outside the records: empties the log, waiting for
+// readers, and with `compact` writes the whole file anew, free space left out. PAWL_BUSY when a
+// reader holds on to the log.
+CHECKED bool db_scrub(struct db *db, bool compact, struct pawl_error *err);
 
 // Rings, as a commit with news does: in this process and in all others that listen.
 void db_ring(struct db *db);
@@ -104,6 +110,10 @@ CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, str
 // work and must be opened again to look.
 CHECKED bool tx_commit(struct tx *tx, struct pawl_error *err);
 void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx)
+
+// From here on what the transaction deletes or replaces is overwritten in the file. The log, which
+// has earlier copies of it, is emptied by the next db_checkpoint that finds no reader in its way.
+CHECKED bool tx_overwrite(struct tx *tx, struct pawl_error *err);
 
 // A part of a transaction that can be taken back alone. Not for hot paths.
 CHECKED bool tx_mark(struct tx *tx, struct pawl_error *err);

@@ -17,6 +17,7 @@ enum {
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
     READERS_WAIT_MS = 1000,
+    EMPTY_WAIT_MS = 50,
 };
 
 static enum pawl_code code_of(int result)
@@ -98,16 +99,69 @@ static int64_t wal_bytes(const struct db *db)
     return (int64_t)((const struct sqlite *)db)->frames * FRAME_BYTES;
 }
 
+static bool log_to_empty(const struct db *db)
+{
+    return ((const struct sqlite *)db)->log_to_empty;
+}
+
 static bool log_is_long(const struct sqlite *sqlite)
 {
     return sqlite->frames >= CHECKPOINT_FRAMES;
 }
 
+// Without waiting long for readers, unless told to: those that come meanwhile wait too.
+static bool empty_log(struct sqlite *sqlite, int wait_ms)
+{
+    sqlite3_busy_timeout(sqlite->connection, wait_ms);
+    bool emptied = checkpoint(sqlite, SQLITE_CHECKPOINT_TRUNCATE);
+    sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
+    sqlite->log_to_empty = sqlite->log_to_empty && !emptied;
+    return emptied;
+}
+
+static bool scrub(struct db *db, bool compact, struct pawl_error *err)
+{
+    struct sqlite *sqlite = sqlite_of(db);
+    if (!lock_take(&sqlite->lock, err))
+        return false;
+    bool compacted = !compact || sqlite_execute(db, "VACUUM", err);
+    bool emptied = compacted && empty_log(sqlite, (int)(sqlite->lock.wait_us_max / 1000));
+    lock_give(&sqlite->lock);
+    return emptied
+        || (compacted
+            && fail(err, PAWL_BUSY, "%s: a reader holds on to the write-ahead log, which still has "
+                                    "what was overwritten: it is emptied later",
+                    sqlite->path));
+}
+
+// It is slower to delete that way, so it is on for one transaction.
+static bool overwrite(struct db *db, struct pawl_error *err)
+{
+    struct sqlite *sqlite = sqlite_of(db);
+    sqlite->overwriting = true;
+    return sqlite_execute(db, "PRAGMA secure_delete=ON", err);
+}
+
+static void overwrite_no_more(struct sqlite *sqlite, bool committed)
+{
+    if (!sqlite->overwriting)
+        return;
+    sqlite->overwriting = false;
+    sqlite->log_to_empty = sqlite->log_to_empty || committed;
+    sqlite3_exec(sqlite->connection, "PRAGMA secure_delete=OFF", NULL, NULL, NULL);
+}
+
 static bool checkpoint_between(struct db *db, bool whole)
 {
     struct sqlite *sqlite = sqlite_of(db);
-    if ((!whole && !log_is_long(sqlite)) || !lock_take(&sqlite->lock, NULL))
+    bool empties = sqlite->log_to_empty && !whole;
+    if ((!whole && !empties && !log_is_long(sqlite)) || !lock_take(&sqlite->lock, NULL))
         return false;
+    if (empties) {
+        bool emptied = empty_log(sqlite, EMPTY_WAIT_MS);
+        lock_give(&sqlite->lock);
+        return emptied;
+    }
     bool done = checkpoint(sqlite, whole ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_PASSIVE);
     lock_give(&sqlite->lock);
     return done;
@@ -190,6 +244,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     sqlite->committing = true;
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
     sqlite->committing = false;
+    overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
         assert(!sqlite_gathered(sqlite->connection));  // or it was not synced
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
@@ -213,6 +268,7 @@ static void rollback(struct db *db)
     sqlite->guest.in = false;  // a guest may not roll back, and is one no longer
     if (!sqlite3_get_autocommit(sqlite->connection))
         sqlite3_exec(sqlite->connection, "ROLLBACK", NULL, NULL, NULL);
+    overwrite_no_more(sqlite, false);
     give_lock(sqlite);
 }
 
@@ -456,6 +512,9 @@ const struct db_driver sqlite_driver = {
     .column_null = column_null,
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
+    .log_to_empty = log_to_empty,
+    .overwrite = overwrite,
+    .scrub = scrub,
     .ring = ring,
     .copy = sqlite_copy,
     .schema_moved = schema_moved,

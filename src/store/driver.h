@@ -25,6 +25,9 @@ struct db_driver {
     bool (*column_null)(void *statement, int column);
     int64_t (*wal_bytes)(const struct db *db);
     bool (*checkpoint)(struct db *db, bool whole);  // see db_checkpoint and db_harden
+    bool (*log_to_empty)(const struct db *db);
+    bool (*overwrite)(struct db *db, struct pawl_error *err);  // see tx_overwrite
+    bool (*scrub)(struct db *db, bool compact, struct pawl_error *err);  // see db_scrub
     void (*ring)(struct db *db);  // other processes
     bool (*copy)(struct db *db, const char *path, const struct copy_watch *watch,
                  struct pawl_error *err);

@@ -46,6 +46,8 @@ struct sqlite {
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
     int prepared_again;  // the statement that begins every write, because the schema had changed
+    bool overwriting;  // what this transaction deletes: SQLite's secure_delete is on
+    bool log_to_empty;  // it has what was overwritten in the file
     int64_t wal_bytes_max;
     char *path;
     dev_t device;  // what the path led to when it was opened ...

@@ -92,6 +92,8 @@ const routes = [
   ['GET', '/v1/stats', 'read'],
   ['GET', '/v1/workers', 'read'],
   ['GET', '/v1/audit', 'read'],
+  ['GET', '/v1/audit/seal', 'keys'],
+  ['POST', '/v1/jobs/{job}/erase', 'keys', () => ({})],
   ['GET', '/v1/config', 'read'],
   ['GET', '/v1/session', 'read'],
   ['GET', '/v1/events', 'read'],

@@ -186,8 +186,10 @@ test('jobs: submitted, changed, cancelled, retried', async () => {
   assert.equal((await as('operator', 'PATCH', `/v1/jobs/${held.job_id}`, change)).status, 200);
   assert.equal((await as('producer', 'POST', `/v1/jobs/${held.job_id}/cancel`)).status, 200);
   assert.equal((await as('producer', 'POST', `/v1/jobs/${held.job_id}/retry`, {})).status, 201);
+  assert.equal((await as('admin', 'POST', `/v1/jobs/${held.job_id}/erase`)).status, 200);
   const lease = await leased();
   assert.equal((await as('operator', 'POST', `/v1/jobs/${lease.job_id}/cancel`)).status, 202);
+  assert.equal((await as('admin', 'POST', `/v1/jobs/${lease.job_id}/erase`)).status, 409);
   await call(lease, 'fail', { error: { class: 'cancelled', message: 'as asked' } });
   for (const dry_run of [true, false]) {
     for (const what of ['cancel', 'retry']) {
@@ -246,6 +248,7 @@ test('queues, workers, audit, keys, configuration, health', async () => {
                       '/readyz', '/openapi.json']) {
     assert.equal((await as('viewer', 'GET', path)).status, 200);
   }
+  assert.equal((await as('admin', 'GET', '/v1/audit/seal')).status, 200);
   const project = '0189abcd-0000-7000-8000-000000000001';
   const { status, body } = await as('admin', 'POST', '/v1/keys', {
     role: 'viewer', name: 'for a screen', projects: [project], expires_at: nextYear,

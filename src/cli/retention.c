@@ -1,0 +1,78 @@
+// pawl retention: what the scheduled job of the same name does, at once and on a store; or only how
+// much it would be.
+#include <stdio.h>
+
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "engine/retention.h"
+#include "server/config.h"
+
+static bool times(struct cli *cli, struct config_retention *times, struct pawl_error *err)
+{
+    struct config config;
+    struct yaml_faults faults;
+    const char *path = str_cstr(&cli->arena, cli->value[OPTION_CONFIG]);
+    if (!cli->given[OPTION_CONFIG])
+        config = config_default(&cli->arena);
+    else if (!config_load(&cli->arena, path, &config, &faults, err))
+        return false;
+    *times = config.retention;
+    return true;
+}
+
+static bool piece(struct cli *cli, struct removing *r, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    return session_begin(cli, r->dry_run ? TX_READ : TX_WRITE, &arena, &tx, err)
+        && retention_step(&tx, r, err) && tx_commit(&tx, err);
+}
+
+static bool print(struct cli *cli, const struct removing *r, struct pawl_error *err)
+{
+    if (cli->given[OPTION_JSON]) {
+        json_t *told = json_pack("{s:b,s:I}", "dry_run", r->dry_run, "broken_seal",
+                                 (json_int_t)r->broken_seal);
+        for (size_t i = 0; told && i < REMOVED_KINDS; i++)
+            json_object_set_new(told, removed_kind_name((enum removed_kind)i),
+                                json_integer(r->removed[i]));
+        return print_json(&cli->arena, told, err);
+    }
+    static const char *const words[] = {
+        [REMOVED_LOGS] = "of their logs",
+        [REMOVED_JOBS] = "ended jobs",
+        [REMOVED_SKIPS] = "slots that were skipped",
+        [REMOVED_EVENTS] = "audit events",
+    };
+    _Static_assert(countof(words) == REMOVED_KINDS, "words for each kind");
+    for (size_t i = 0; i < REMOVED_KINDS; i++)
+        printf("%lld %s %s\n", (long long)r->removed[i],
+               i == REMOVED_LOGS && r->dry_run ? "logs" : i == REMOVED_LOGS ? "lines"
+                                                                            : words[i],
+               i == REMOVED_LOGS && !r->dry_run ? words[i] : r->dry_run ? "would go"
+                                                                        : "removed");
+    if (r->broken_seal)
+        printf("seal %lld does not fit its events: they are kept; see `pawl audit verify`\n",
+               (long long)r->broken_seal);
+    return true;
+}
+
+bool command_retention(struct cli *cli, struct pawl_error *err)
+{
+    struct config_retention configured;
+    struct progress_bar bar = { .world = cli->world, .what = "retention" };
+    struct removing r = { .dry_run = cli->given[OPTION_DRY_RUN] };
+    int64_t rows = 0;
+    bool going = times(cli, &configured, err)
+              && session_open(cli, r.dry_run ? STORE_READ : STORE_CHANGE, err);
+    r.keep = configured.keep;
+    while (going && !r.done) {
+        going = piece(cli, &r, err);
+        progress_show(&bar, rows += r.rows, 0);
+        if (going && !r.dry_run)
+            world_sleep(cli->world, r.rows * SECONDS(1) / configured.rate);
+    }
+    progress_hide(&bar);
+    return going && print(cli, &r, err);
+}

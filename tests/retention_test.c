@@ -1,0 +1,321 @@
+// Retention: what goes, what stays, and that what stays still makes sense.
+#include "engine/retention.h"
+
+#include <string.h>
+
+#include "engine/letter.h"
+#include "engine/log.h"
+#include "engine/schedule.h"
+#include "engine/seal.h"
+#include "engine/slot.h"
+#include "fixture.h"
+
+static const struct retention month = {
+    .jobs_us = DAYS(30),
+    .letters_us = DAYS(90),
+    .logs_us = DAYS(14),
+    .audit_us = DAYS(400),
+};
+
+// A whole pass, piece by piece.
+static struct removing remove_all(struct box *box, struct retention keep)
+{
+    struct removing r = { .keep = keep };
+    for (int pieces = 0; !r.done; pieces++) {
+        OK(retention_step(tx, &r, err));
+        EXPECT(r.rows < (int64_t)2 * RETENTION_ROWS_MAX);
+        EXPECT(pieces < 1000);
+    }
+    return r;
+}
+
+static struct removing look(struct box *box, struct retention keep)
+{
+    struct removing r = { .keep = keep, .dry_run = true };
+    struct str before = box_contents(box);
+    while (!r.done)
+        OK(retention_step(tx, &r, err));
+    EXPECT(str_eq(before, box_contents(box)));
+    return r;
+}
+
+static void seal_all(struct box *box)
+{
+    struct seals seals = { .more = true };
+    while (seals.more)
+        OK(seals_make(tx, 20, true, &seals, err) && seals_put(tx, &seals, err));
+}
+
+static int64_t findings(struct box *box)
+{
+    struct seals_checked checked;
+    struct pawl_error err = {0};
+    MUST(seals_check(box->db, &(struct seal_check){0}, &checked, &err));
+    return checked.findings;
+}
+
+static int64_t count(struct box *box, const char *table)
+{
+    return box_number(box, str_format(test_arena(), "SELECT count(*) FROM %s", table).s);
+}
+
+static struct job done_job(struct box *box, const char *type)
+{
+    struct job job = must_enqueue(box, type);
+    struct lease lease = must_start(box, "w");
+    must_commit(box, &lease);
+    return job;
+}
+
+static struct job failed_job(struct box *box, const char *type)
+{
+    struct job job = must_enqueue(box, type);
+    struct lease lease = must_start(box, "w");
+    must_fail(box, &lease, ERROR_VALIDATION);
+    return job;
+}
+
+TEST_EACH_DB(OPS_25_an_ended_job_is_removed_when_its_time_is_over_and_not_before)
+{
+    done_job(box, "report");
+    struct job waits = must_enqueue(box, "waits");
+    pass(box, DAYS(29));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 0);
+    pass(box, DAYS(2));
+    EXPECT_INT(look(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(count(box, "jobs"), 1);
+    EXPECT_INT(count(box, "executions"), 0);
+    EXPECT_INT(count(box, "outcomes"), 0);
+    EXPECT_INT((int64_t)must_load(box, waits.id).state, (int64_t)JOB_QUEUED);
+    struct str before = box_contents(box);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 0);
+    EXPECT(str_eq(before, box_contents(box)));  // a second pass changes nothing
+}
+
+TEST_EACH_DB(OPS_25_with_nothing_configured_nothing_is_removed)
+{
+    done_job(box, "report");
+    pass(box, DAYS(3000));
+    seal_all(box);
+    EXPECT_INT(remove_all(box, (struct retention){0}).removed[REMOVED_JOBS], 0);
+    EXPECT_INT(count(box, "jobs"), 1);
+}
+
+TEST_EACH_DB(OPS_25_an_open_dead_letter_stays_and_a_closed_one_has_a_time_of_its_own)
+{
+    struct job open = failed_job(box, "open"), closed = failed_job(box, "closed"), job;
+    (void)open;
+    OK(letter_discard(tx, closed.id, S("over"), &job, err));
+    pass(box, DAYS(60));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 0);
+    pass(box, DAYS(31));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM outcomes WHERE dead_letter = 'open'"), 1);
+}
+
+static struct id enqueue_again(struct box *box, const struct contract *contract)
+{
+    struct job job;
+    bool known = false;
+    OK(job_enqueue(tx, contract, &job, &known, err));
+    EXPECT(known);
+    return job.id;
+}
+
+TEST_EACH_DB(OPS_25_a_job_stays_as_long_as_its_idempotency_key_counts)
+{
+    struct contract contract = contract_with(box, "plan", "planning");  // keys of 30 days
+    contract.idempotency_key = S("only-once");
+    struct job first = must_add(box, &contract);
+    struct lease lease = must_start(box, "w");
+    must_commit(box, &lease);
+    struct retention short_time = { .jobs_us = HOURS(1) };
+    pass(box, DAYS(29));
+    EXPECT_INT(remove_all(box, short_time).removed[REMOVED_JOBS], 0);
+    EXPECT(id_eq(enqueue_again(box, &contract), first.id));
+    pass(box, DAYS(2));
+    EXPECT_INT(remove_all(box, short_time).removed[REMOVED_JOBS], 1);
+    struct job second = must_add(box, &contract);  // its record leads nowhere, and is no obstacle
+    EXPECT(!id_eq(second.id, first.id));
+    EXPECT(id_eq(enqueue_again(box, &contract), second.id));
+}
+
+TEST_EACH_DB(OPS_25_the_record_of_a_key_goes_though_its_job_went_before_it)
+{
+    box->generation_keys = 2;
+    box_reopen(box);
+    for (int i = 0; i < 5; i++)
+        done_job(box, "report");
+    pass(box, DAYS(40));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 5);
+    while (must_sweep(box).more) {}
+    EXPECT(count(box, "idempotency_keys") <= 2);  // the newest generation is not swept
+}
+
+TEST_EACH_DB(OPS_25_a_job_stays_as_long_as_one_that_was_made_of_it)
+{
+    struct job old = done_job(box, "report"), again;
+    pass(box, DAYS(20));
+    OK(job_retry(tx, old.id, &again, err));
+    struct lease lease = must_start(box, "w");
+    must_commit(box, &lease);
+    pass(box, DAYS(15));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 0);
+    pass(box, DAYS(20));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(count(box, "jobs"), 0);
+}
+
+TEST_EACH_DB(OPS_25_logs_go_before_their_job_in_pieces_however_long_they_are)
+{
+    struct job job = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "w");
+    for (int i = 0; i < 1300; i++) {
+        struct log_line line = { .text = S("said"), .at = 1 };
+        OK(log_append(tx, lease.execution, &line, 1, err));
+    }
+    must_commit(box, &lease);
+    pass(box, DAYS(15));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_LOGS], 1300);
+    EXPECT_INT(count(box, "execution_logs"), 0);
+    EXPECT_INT((int64_t)must_load(box, job.id).state, (int64_t)JOB_SUCCEEDED);
+}
+
+TEST_EACH_DB(OPS_25_a_job_with_a_long_log_is_removed_in_several_pieces)
+{
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "w");
+    for (int i = 0; i < 1300; i++) {
+        struct log_line line = { .text = S("said"), .at = 1 };
+        OK(log_append(tx, lease.execution, &line, 1, err));
+    }
+    must_commit(box, &lease);
+    pass(box, DAYS(40));
+    struct removing r = remove_all(box, (struct retention){ .jobs_us = DAYS(30) });
+    EXPECT_INT(r.removed[REMOVED_JOBS], 1);
+    EXPECT_INT(count(box, "execution_logs"), 0);
+}
+
+TEST_EACH_DB(OPS_25_many_jobs_are_removed_in_bounded_pieces)
+{
+    for (int i = 0; i < 400; i++)
+        done_job(box, "report");
+    pass(box, DAYS(31));
+    struct removing r = { .keep = month };
+    int64_t most = 0;
+    while (!r.done) {
+        OK(retention_step(tx, &r, err));
+        most = r.rows > most ? r.rows : most;
+    }
+    EXPECT_INT(r.removed[REMOVED_JOBS], 400);
+    EXPECT(most <= RETENTION_ROWS_MAX + 10);
+    // One event for a piece, not one for a job.
+    EXPECT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'jobs.removed'") < 10);
+}
+
+// ----- the audit trail
+
+static struct str trail(struct box *box)
+{
+    return box_text(box, "SELECT group_concat(id || event || at || coalesce(org_id, '') ||"
+                         " coalesce(project_id, '') || coalesce(job_id, '') ||"
+                         " coalesce(job_type, '') || attempt || actor_type || actor_id ||"
+                         " coalesce(request_id, '') || coalesce(correlation_id, '') ||"
+                         " coalesce(detail, '') || coalesce(subject, '')) FROM"
+                         " (SELECT * FROM pawl_audit WHERE event NOT LIKE 'jobs.%' ORDER BY id)");
+}
+
+TEST_EACH_DB(OPS_11_events_outlive_their_job_and_say_the_same_as_before)
+{
+    done_job(box, "report");
+    failed_job(box, "other");
+    struct str before = trail(box);
+    seal_all(box);
+    pass(box, DAYS(31));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT(str_eq(before, trail(box)));
+    EXPECT_INT(findings(box), 0);
+    struct event_list list;
+    OK(events_of_org(tx, &(struct event_filter){0}, &list, err));
+    EXPECT(list.count > 0 && list.events[list.count - 2].job.high != 0);
+}
+
+TEST_EACH_DB(OPS_11_old_events_go_in_whole_seals_and_the_chain_still_holds)
+{
+    done_job(box, "report");
+    failed_job(box, "kept");  // an open letter: its trail is pruned while it stays
+    seal_all(box);
+    pass(box, DAYS(200));
+    done_job(box, "later");
+    seal_all(box);
+    int64_t old = box_number(box, "SELECT events FROM audit_seals WHERE seal = 1");
+    pass(box, DAYS(210));
+    struct retention keep = month;
+    EXPECT_INT(look(box, keep).removed[REMOVED_EVENTS], old);
+    struct removing r = remove_all(box, keep);
+    EXPECT_INT(r.removed[REMOVED_EVENTS], old);
+    EXPECT_INT(r.broken_seal, 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM audit_events WHERE id <= (SELECT last_id FROM"
+                               " audit_seals WHERE seal = 1)"),
+               0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'audit.pruned' AND"
+                               " subject = 'seal:1'"),
+               1);
+    EXPECT_INT(findings(box), 0);
+    seal_all(box);
+    EXPECT_INT(findings(box), 0);
+    // Later all of it goes, the events of the pruning too, and what was kept of removed jobs.
+    pass(box, DAYS(1));
+    done_job(box, "last");
+    seal_all(box);
+    pass(box, DAYS(500));
+    remove_all(box, keep);
+    seal_all(box);
+    EXPECT_INT(findings(box), 0);
+    EXPECT_INT(count(box, "removed_jobs"), 1);  // `last`, which this pass removed
+}
+
+TEST_EACH_DB(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned)
+{
+    done_job(box, "report");
+    seal_all(box);
+    box_sql(box, "DROP TRIGGER audit_no_update; UPDATE audit_events SET at = at - 1 WHERE id = 2;"
+                 "CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit_events"
+                 " BEGIN SELECT RAISE(ABORT, 'append-only'); END");
+    box->damaged = true;
+    pass(box, DAYS(500));
+    struct removing r = remove_all(box, month);
+    EXPECT_INT(r.removed[REMOVED_EVENTS], 0);
+    EXPECT_INT(r.broken_seal, 1);
+    EXPECT(findings(box) > 0);
+}
+
+TEST_EACH_DB(OPS_25_the_slots_of_removed_jobs_and_old_skips_go_too)
+{
+    struct schedule schedule = {
+        .name = S("nightly"), .job_type = S("note"), .every_us = HOURS(1), .coalesce_said = true,
+        .misfire_grace_us = HOURS(1), .max_instances = 1, .expected_us = HOURS(1),
+    };
+    enum schedule_put what;
+    struct instance instance = { S("here"), S("boot") };
+    OK(schedule_put(tx, &schedule, SCHEDULE_FROM_API, &what, err));
+    for (int i = 0; i < 3; i++) {
+        struct scheduling round = { .instance = &instance, .wall = box->world.wall, .limit = 10 };
+        pass(box, HOURS(1));
+        round.wall = world_wall(&box->world.world);
+        OK(slots_tick(tx, &round, err));
+    }
+    while (box_number(box, "SELECT count(*) FROM ready") > 0) {
+        struct lease lease = must_start(box, "w");
+        must_commit(box, &lease);
+    }
+    int64_t slots = count(box, "job_runs");
+    EXPECT(slots > 0);
+    pass(box, DAYS(40));
+    struct removing r = remove_all(box, month);
+    EXPECT_INT(r.removed[REMOVED_JOBS], slots);
+    EXPECT_INT(count(box, "job_runs"), 0);
+    EXPECT_INT(count(box, "slot_skips"), 0);
+}
