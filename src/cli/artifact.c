@@ -161,10 +161,11 @@ static bool target_end(struct cli *cli, struct target *t, bool good, struct pawl
     if (t->path.n == 0)
         return good;
     bool closed = close(t->fd) == 0;
-    if (good && closed && rename(str_cstr(&cli->arena, t->part), str_cstr(&cli->arena, t->path)) == 0)
+    const char *part = str_cstr(&cli->arena, t->part), *path = str_cstr(&cli->arena, t->path);
+    if (good && closed && rename(part, path) == 0)
         return true;
     int why = errno;
-    unlink(str_cstr(&cli->arena, t->part));
+    unlink(part);
     return good ? fail(err, PAWL_STORE, "cannot write %.*s: %s", STR(t->path), strerror(why))
                 : false;
 }
