@@ -95,7 +95,8 @@ static const char *const undo[] = {
           "CREATE INDEX executions_finish ON executions (finish_at)"
           " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
     [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
-    [11] = "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
+    [11] = "DROP TABLE job_endings; DROP TABLE job_waits; DROP TABLE job_links;"
+           "DROP TABLE job_batches;"
            "DELETE FROM audit_event_names WHERE event IN (43, 44);",
 };
 
