@@ -423,6 +423,12 @@ PAWL_API PAWL_CHECKED bool pawl_follow_up(struct pawl_run *run, const struct paw
 // A JSON object for the audit trail, appended in the transaction that commits the job.
 PAWL_API PAWL_CHECKED bool pawl_annotate(struct pawl_run *run, const char *json);
 
+// A file that comes of the work: its bytes are stored at once, with their SHA-256, as an artifact
+// of the job's org and project, and are the job's when it commits. `content_type` may be NULL. A
+// job of category planning must have one. In prepare, as pawl_result.
+PAWL_API PAWL_CHECKED bool pawl_artifact(struct pawl_run *run, const char *path,
+                                         const char *content_type);
+
 // How many rows of its own the work took in or made: told in the log line of its end.
 PAWL_API void pawl_rows_processed(struct pawl_run *run, int64_t rows);
 

@@ -1245,6 +1245,83 @@ SELECT id, job_name, scheduled_for, until, slots, reason, recorded_at
  WHERE org = $1 AND job_name = $2 AND id < $3
  ORDER BY id DESC LIMIT $4;
 
+-- ===== artifacts
+
+-- name: artifact_newest
+SELECT coalesce(max(id), 0) FROM artifacts;
+
+-- name: artifact_insert
+INSERT INTO artifacts (id, id_low, org, project_id, file, sha256, bytes, content_type, name,
+                       made_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: artifact_load
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.id = $1 AND a.id_low = $2 AND (a.org = $3 OR $3 = 0);
+
+-- name: artifact_page
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.org = $1 AND a.id < $2
+ ORDER BY a.id DESC LIMIT $3;
+
+-- What a job's commit brought, oldest first.
+-- name: artifacts_of_job
+SELECT a.id, a.id_low, a.org, a.project_id, a.file, a.sha256, a.bytes, a.content_type, a.name,
+       a.made_by, a.created_at, j.id, j.id_low, e.id, e.id_low, a.authoritative
+  FROM artifacts a
+  LEFT JOIN jobs j ON j.id = a.job
+  LEFT JOIN executions e ON e.id = a.execution
+ WHERE a.job = $1 AND a.job IS NOT NULL
+ ORDER BY a.id;
+
+-- One that the job may have as its output: of its org, of its project or none, and of no job yet.
+-- name: artifact_take
+UPDATE artifacts SET job = $3, execution = $4, authoritative = $5
+ WHERE id = $1 AND id_low = $2 AND job IS NULL
+   AND EXISTS (SELECT 1 FROM jobs j
+                WHERE j.id = $3 AND j.org = artifacts.org
+                  AND (artifacts.project_id IS NULL OR artifacts.project_id = j.project_id));
+
+-- name: artifact_delete
+DELETE FROM artifacts WHERE id = $1;
+
+-- Older than $1, and of no job that is there.
+-- name: artifacts_unused
+SELECT a.id, a.id_low, a.org, a.file FROM artifacts a
+ WHERE a.job IS NULL AND a.created_at < $1
+   AND NOT EXISTS (SELECT 1 FROM artifact_inputs i WHERE i.artifact = a.id)
+ ORDER BY a.created_at, a.id LIMIT $2;
+
+-- name: artifact_has_file
+SELECT count(*) FROM artifacts WHERE file = $1;
+
+-- name: artifacts_leave_job
+UPDATE artifacts SET job = NULL, execution = NULL WHERE job = $1 AND job IS NOT NULL;
+
+-- name: artifact_input_insert
+INSERT INTO artifact_inputs (job, artifact, artifact_low, org) VALUES ($1, $2, $3, $4)
+ON CONFLICT (job, artifact) DO NOTHING;
+
+-- name: artifact_inputs_delete
+DELETE FROM artifact_inputs WHERE job = $1;
+
+-- name: artifact_inputs_of_job
+SELECT i.artifact, i.artifact_low, a.file, a.bytes, a.sha256
+  FROM artifact_inputs i
+  LEFT JOIN artifacts a ON a.id = i.artifact AND a.org = i.org
+ WHERE i.job = $1;
+
+-- name: job_authorized_by
+SELECT authorized_by FROM jobs WHERE id = $1;
+
 -- ===== explain
 
 -- name: instance_any_alive
@@ -1440,3 +1517,96 @@ SELECT coalesce(min(callback_at), 0) FROM job_batches WHERE callback_at IS NOT N
 
 -- name: job_page_batch
 SELECT job FROM job_links WHERE batch = $1 AND job < $2 ORDER BY job DESC LIMIT $3;
+
+-- ===== the file
+
+-- name: file_check
+-- scans: all of it: that is its purpose
+SELECT integrity_check FROM pragma_integrity_check --sqlite
+--postgres: SELECT 'ok'
+;
+
+-- The same without comparing indexes with their tables.
+-- name: file_check_quick
+-- scans: all of it: that is its purpose
+SELECT quick_check FROM pragma_quick_check --sqlite
+--postgres: SELECT 'ok'
+;
+
+-- name: file_pages
+-- scans: two numbers of the file's first page
+SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count --sqlite
+--postgres: SELECT 0, 0
+;
+
+-- ===== doctor: how many there are before or after a time, and the time of one of them
+
+-- name: doctor_leases
+-- scans: live executions only, by their own index
+SELECT count(*), min(lease_expires_at) FROM executions
+ WHERE finished_at IS NULL AND finish_at IS NULL AND lease_expires_at < $1;
+
+-- name: doctor_due
+-- scans: the first thousand that are due
+SELECT count(*), min(due_at)
+  FROM (SELECT due_at FROM parked WHERE due_at IS NOT NULL AND due_at < $1
+         ORDER BY due_at LIMIT 1000) AS few;
+
+-- name: doctor_committed
+-- scans: live executions only, by their own index
+SELECT count(*), min(committed_at) FROM executions
+ WHERE finished_at IS NULL AND status = 'COMMITTED' AND committed_at < $1;
+
+-- name: doctor_schedules_due
+SELECT count(*), min(next_at) FROM schedules WHERE next_at IS NOT NULL AND next_at < $1;
+
+-- name: doctor_slots_stale
+SELECT count(*), min(stale_at) FROM job_runs WHERE finished_at IS NULL AND stale_at < $1;
+
+-- name: doctor_slots_missed
+-- scans: the newest thousand skips
+SELECT count(*), max(scheduled_for)
+  FROM (SELECT reason, recorded_at, scheduled_for FROM slot_skips ORDER BY id DESC LIMIT 1000)
+       AS newest
+ WHERE reason = 'misfire' AND recorded_at > $1;
+
+-- Those that end in the two weeks before a time.
+-- name: doctor_keys
+-- scans: the short list of keys
+SELECT count(*), min(expires_at) FROM api_keys
+ WHERE revoked_at IS NULL AND expires_at > $1 - 1209600000000 AND expires_at <= $1;
+
+-- name: doctor_letters
+-- scans: a thousand open letters at most
+SELECT count(*), max(ended_at)
+  FROM (SELECT ended_at FROM outcomes WHERE dead_letter = 'open' AND ended_at < $1 LIMIT 1000)
+       AS few;
+
+-- name: doctor_pauses
+-- scans: the short lists of queues and pauses
+SELECT count(*), min(paused_at)
+  FROM (SELECT paused_at FROM queues WHERE paused_at < $1
+         UNION ALL
+        SELECT paused_at FROM queue_pauses WHERE paused_at < $1) AS few;
+
+-- name: doctor_instances
+-- scans: the short list of processes
+SELECT instance, alive_until FROM instances
+ WHERE alive_until > 0 ORDER BY alive_until DESC, instance LIMIT 100;
+
+-- Types of which jobs are ready, nobody holds one, and nobody took one after $1 as far as the
+-- newest executions tell: with their oldest job.
+-- name: doctor_types_waiting
+-- scans: the short lists of queues and types, live executions and the newest thousand
+SELECT t.name, q.name, j.id, j.id_low
+  FROM queues q
+  JOIN job_types t ON true
+  JOIN jobs j ON j.id = (SELECT r.job FROM ready r WHERE r.queue = q.id AND r.type = t.id
+                          ORDER BY r.org, r.rank, r.job LIMIT 1)
+ WHERE q.paused_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM executions e
+                    WHERE e.finished_at IS NULL AND e.finish_at IS NULL AND e.type = t.id)
+   AND NOT EXISTS (SELECT 1 FROM (SELECT type, leased_at FROM executions
+                                   ORDER BY id DESC LIMIT 1000) AS n
+                    WHERE n.type = t.id AND n.leased_at > $1)
+ LIMIT 5;

@@ -6,6 +6,7 @@
 --                    record of a job that does not exist is found as well
 --   verify_ready_…   ($1, …, $5) < key of a row in `ready` <= ($6, …, $10)
 --   verify_key_…     $1 < slot of an idempotency key <= $2
+--   verify_artifact_… $1 < key of an artifact <= $2
 -- What needs the rules of the model (states, tallies, verdicts, the audit trail, hashes) is checked
 -- there in C, from the rows that the queries without an invariant, at the end, answer.
 
@@ -593,7 +594,8 @@ SELECT r.job, r.job_name
   JOIN jobs j ON j.id = r.job
   LEFT JOIN policies p ON p.id = j.policy
  WHERE r.job > $1 AND r.job <= $2
-   AND (j.org <> r.org OR j.scheduled_for IS DISTINCT FROM r.scheduled_for OR p.slot <> 1);
+   AND (j.org <> r.org OR j.scheduled_for IS DISTINCT FROM r.scheduled_for
+     OR p.slot % 2 <> 1);
 
 -- ===== links
 
@@ -737,7 +739,42 @@ SELECT k.job, 'slot ' || k.slot
  WHERE k.slot > $1 AND k.slot <= $2
    AND NOT EXISTS (SELECT 1 FROM idempotency_generations g WHERE g.generation = k.slot >> 40);
 
+-- ===== artifacts
+
+-- name: verify_artifact_refers
+-- invariant: an artifact has an org, and what brought it is an execution of a job of that org
+SELECT coalesce(a.job, 0), 'artifact ' || a.id
+  FROM artifacts a
+  LEFT JOIN executions e ON e.id = a.execution AND e.job = a.job AND e.org = a.org
+ WHERE a.id > $1 AND a.id <= $2
+   AND (NOT EXISTS (SELECT 1 FROM orgs o WHERE o.id = a.org)
+     OR (a.job IS NULL) <> (a.execution IS NULL) OR (a.job IS NOT NULL AND e.id IS NULL)
+     OR (a.job IS NOT NULL AND e.committed_at IS NULL));
+
+-- name: verify_artifact_value
+-- invariant: an artifact has a checksum, a size, a file, a type and a maker
+SELECT coalesce(a.job, 0), 'artifact ' || a.id
+  FROM artifacts a
+ WHERE a.id > $1 AND a.id <= $2
+   AND (length(a.sha256) <> 64 OR a.bytes < 0 OR length(a.file) <> 32 OR a.content_type = ''
+     OR a.made_by = '' OR a.id_low NOT BETWEEN 0 AND 4611686018427387903);
+
+-- name: verify_job_inputs
+-- invariant: the inputs of a job are noted under its org
+SELECT i.job, 'artifact ' || i.artifact
+  FROM artifact_inputs i
+  LEFT JOIN jobs j ON j.id = i.job AND j.org = i.org
+  LEFT JOIN artifacts a ON a.id = i.artifact
+ WHERE i.job > $1 AND i.job <= $2 AND (j.id IS NULL OR a.org <> i.org);
+
 -- ===== for the checks in C
+
+-- name: verify_artifact_end
+SELECT id FROM artifacts WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2;
+
+-- name: verify_artifact_rows
+SELECT id, id_low, file, bytes, sha256, coalesce(job, 0) FROM artifacts
+ WHERE id > $1 AND id <= $2 ORDER BY id;
 
 -- The last row of a page.
 -- name: verify_job_end

@@ -92,12 +92,13 @@ TEST(OPS_10_what_is_shorter_or_longer_is_no_key)
 
 TEST(OPS_10_the_roles_are_those_of_the_interface)
 {
-    // As the interface has them; `payload` is what a viewer sees only if configured.
+    // As the interface has them; `payload` is what a viewer sees only if configured. Who enqueues
+    // an import, or fixes one, brings its input: so both may store artifacts.
     static const char *const table[ROLES] = {
-        [ROLE_PRODUCER] = "enqueue read payload cancel retry",
+        [ROLE_PRODUCER] = "enqueue read payload cancel retry artifact",
         [ROLE_WORKER] = "lease artifact read payload",
         [ROLE_VIEWER] = "read",
-        [ROLE_OPERATOR] = "read cancel retry change deadletter queues schedules",
+        [ROLE_OPERATOR] = "read cancel retry change deadletter queues schedules artifact",
         [ROLE_ADMIN] = ("enqueue read payload cancel retry change lease artifact queues "
                         "deadletter schedules keys"),
     };

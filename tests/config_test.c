@@ -60,7 +60,7 @@ static const char whole[] =
     "  {payload: 64KiB, result: 32KiB, body: 2MiB, bulk_jobs: 10, json_depth: 8,\n"
     "   connections: 100, connections_per_address: 5, header_time: 2s, body_time: 3s,\n"
     "   idle_time: 4s, wait: 5s, waiting: 7, workers: 3, grace: 6s, log_bytes: 1KiB,\n"
-    "   critical_depth: 9, bulk_letters: 11}\n"
+    "   critical_depth: 9, bulk_letters: 11, artifact_bytes: 3MiB}\n"
     "durability: full\n"
     "log: {level: warning, file: pawl.log}\n"
     "policies:\n"
@@ -164,6 +164,7 @@ CONFIG_TEST(CONFIG_every_key_is_read)
         }
     const struct config *c = must_configure(file, whole);
     EXPECT_STR(c->store, "sqlite:jobs.db");
+    EXPECT_INT(c->limits.artifact_bytes, 3 << 20);
     EXPECT_STR(c->listen.host, "::1");
     EXPECT_INT(c->listen.port, 8080);
     EXPECT_STR(c->instance, "host-1");

@@ -337,6 +337,15 @@ const struct damage damages[] = {
     { "verify_ready_serial_key", "UPDATE ready SET serial_key = NULL" OF("serial_ready") },
     { "verify_key_job", "UPDATE idempotency_keys SET job = 1" OF("ready") },
     { "verify_key_job", "UPDATE idempotency_keys SET last_seen_at = 1" OF("ready") },
+    { "verify_artifact_refers", "UPDATE artifacts SET org = 99 WHERE job IS NULL;" },
+    { "verify_artifact_refers", "UPDATE artifacts SET execution = 1 WHERE job IS NOT NULL;" },
+    { "verify_artifact_refers", "UPDATE artifacts SET job = " JOB("done") " WHERE job > 0;" },
+    { "verify_artifact_value", "UPDATE artifacts SET sha256 = 'abc';" },
+    { "verify_artifact_value", "UPDATE artifacts SET bytes = -1;" },
+    { "verify_job_inputs", "UPDATE artifact_inputs SET org = 99;" },
+    { "check_artifact_file", "UPDATE artifacts SET bytes = bytes + 1;" },
+    { "check_artifact_file",
+      "UPDATE artifacts SET file = '00000000000000000000000000000000' WHERE job IS NULL;" },
     { NULL, NULL },
 };
 // clang-format on

@@ -7,6 +7,8 @@
 struct faulty_vfs {
     _Atomic int syncs;       // of any file
     _Atomic int fail_syncs;  // so many syncs fail with an I/O error
+    _Atomic int writes;      // to any file
+    _Atomic int fail_write;  // the n-th write from now fails with an I/O error; 0: none
     _Atomic bool full;       // every write finds the disk full
     _Atomic bool fail_opens;  // no file can be opened
 };

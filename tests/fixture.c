@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "store/blob.h"
 
 static const struct caller tester = {
     .org_id = { "00000000-0000-7000-8000-000000000000", 36 },
@@ -43,8 +44,20 @@ void box_open(struct box *box)
     box->db = open_db(box, false);
 }
 
+static void remove_artifacts(struct box *box)
+{
+    struct blob_names names = {0};
+    struct pawl_error err = {0};
+    const char *files = str_format(test_arena(), "%s/pawl.db.artifacts", box->directory).s;
+    MUST(blobs_list(files, test_arena(), &names, &err));
+    for (size_t i = 0; i < names.count; i++)
+        MUST(blob_remove(files, names.at[i], &err));
+    rmdir(files);
+}
+
 static void remove_files(struct box *box)
 {
+    remove_artifacts(box);
     static const char *const names[] = { "pawl.db", "pawl.db-wal", "pawl.db-shm", "pawl.db-lock",
                                          "pawl.db-aside" };
     for (size_t i = 0; i < countof(names); i++)
@@ -95,9 +108,14 @@ static const char *const undo[] = {
           "CREATE INDEX executions_finish ON executions (finish_at)"
           " WHERE finished_at IS NULL AND finish_at IS NOT NULL;",
     [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
-    [11] = "DROP TABLE job_endings; DROP TABLE job_waits; DROP TABLE job_links;"
+    [11] = "UPDATE parked SET reason = 'delayed', due_at = 1 << 55, serial_key = NULL"
+           " WHERE serial_key = '';"
+           "DROP TABLE job_endings; DROP TABLE job_waits; DROP TABLE job_links;"
            "DROP TABLE job_batches;"
            "DELETE FROM audit_event_names WHERE event IN (43, 44);",
+    [12] = "DELETE FROM audit_event_names WHERE event = 45;",
+    [13] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"
+           "DELETE FROM audit_event_names WHERE event BETWEEN 46 AND 47;",
 };
 
 void box_as_of(struct box *box, int version)

@@ -95,8 +95,8 @@ TEST_EACH_DB(a_row_the_database_refuses_refuses_the_transaction)
     struct tx tx = {0};
     box_begin(box, &tx);
     MUST(job_enqueue(&tx, &contract, &job, &known, &err));
-    MUST(sql_later(&tx, Q_READY_INSERT, &err, INT(job.keys.queue), INT(job.keys.type), INT(0),
-                   INT(job.id.high), INT(job.keys.org), INT(0), NONE, NONE));
+    MUST(sql_later(&tx, Q_READY_INSERT, &err, INT(job.keys.queue), INT(job.keys.type),
+                   INT(job.keys.org), INT(0), INT(job.id.high), INT(0), NONE, NONE));
     EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
     EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));  // and stays refused
     tx_end(&tx);

@@ -71,7 +71,7 @@ touch jobs.jsonl
 check bash_takes_the_script bash -n pawl.bash
 check bash_registers_it is "$(bash --norc -c 'source ./pawl.bash; complete -p pawl')" \
     'complete -F _pawl pawl'
-check commands_that_begin_with_re is "$(offered re)" 'retry'
+check commands_that_begin_with_re is "$(offered re)" 'restore retry'
 check all_commands is "$(offered '')" "$(sort <<<"$commands" | tr '\n' ' ' | sed 's/ $//')"
 check options_before_a_command is "$(offered --)" '--help --version'
 check options_of_a_command is "$(offered change --p)" '--priority'

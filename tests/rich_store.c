@@ -1,6 +1,7 @@
 // First what needs time to go by, then what is to stay as it is.
 #include "rich_store.h"
 
+#include "artifacts.h"
 #include "engine/api_key.h"
 #include "engine/batch.h"
 #include "engine/slot.h"
@@ -333,6 +334,20 @@ static void slots(struct box *box)
     must_commit(box, &lease);
 }
 
+// A job that has an input and an output, and an artifact of no job.
+static void artifacts(struct box *box)
+{
+    struct artifact input = must_store(box, "in"), output = must_store(box, "out");
+    struct contract contract = contract_with(box, "import", "transfer");
+    contract.payload = str_format(test_arena(), "{\"input\":{\"artifact_id\":\"%.*s\"}}",
+                                  STR(id_text(test_arena(), input.id)));
+    must_add(box, &contract);
+    struct lease lease = take(box, "import", true);
+    struct commit commit = { .outputs = { .ids = &output.id, .count = 1 }, .done = true };
+    struct execution e;
+    OK(execution_commit(tx, &lease, &commit, &e, err));
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -347,4 +362,5 @@ void rich_store(struct box *box)
     at_work(box);
     api_keys(box);
     slots(box);
+    artifacts(box);
 }

@@ -82,6 +82,30 @@ bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS])
     return sodium_memcmp(a, b, HASH_DIGITS) == 0;
 }
 
+_Static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_stream), "it has room");
+
+static crypto_hash_sha256_state *state_of(struct hash_stream *hash)
+{
+    return (crypto_hash_sha256_state *)(void *)hash->state;
+}
+
+void hash_begin(struct hash_stream *hash)
+{
+    crypto_hash_sha256_init(state_of(hash));
+}
+
+void hash_add(struct hash_stream *hash, const void *bytes, size_t n)
+{
+    crypto_hash_sha256_update(state_of(hash), bytes, n);
+}
+
+void hash_end(struct hash_stream *hash, char digits[HASH_DIGITS + 1])
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_final(state_of(hash), digest);
+    sodium_bin2hex(digits, HASH_DIGITS + 1, digest, sizeof digest);
+}
+
 void wipe(void *bytes, size_t n)
 {
     sodium_memzero(bytes, n);

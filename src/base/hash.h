@@ -22,5 +22,13 @@ void hash_sign(struct str secret, struct str text, char digits[HASH_DIGITS + 1])
 // Compares two such hashes in a time that tells nothing.
 bool hash_same(const char a[HASH_DIGITS], const char b[HASH_DIGITS]);
 
+// SHA-256 of what comes in pieces, as HASH_DIGITS digits.
+struct hash_stream {
+    uint64_t state[16];
+};
+void hash_begin(struct hash_stream *hash);
+void hash_add(struct hash_stream *hash, const void *bytes, size_t n);
+void hash_end(struct hash_stream *hash, char digits[HASH_DIGITS + 1]);
+
 // Overwrites what nobody may find later.
 void wipe(void *bytes, size_t n);

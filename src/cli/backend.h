@@ -6,6 +6,7 @@
 // caller.
 #pragma once
 
+#include "cli/artifact.h"
 #include "cli/batch.h"
 #include "cli/command.h"
 #include "engine/api_key.h"
@@ -104,10 +105,17 @@ struct backend {
                              struct pawl_error *err);
     bool (*schedule_backfill)(struct cli *cli, struct str name, struct backfill *backfill,
                               json_t **done, struct pawl_error *err);
+
+    bool (*artifact_put)(struct cli *cli, struct put *put, json_t **artifact,
+                         struct pawl_error *err);
+    bool (*artifact)(struct cli *cli, struct id id, json_t **artifact, struct pawl_error *err);
+    bool (*artifact_bytes)(struct cli *cli, struct id id, struct flow *flow,
+                           struct pawl_error *err);
 };
 
-// Both have a function of the same name for each but the first, so that the table is written once.
-#define BACKEND(enqueue_jobs)                                                                      \
+// Both have a function of the same name for each but the first, so that the table is written once;
+// those of artifacts begin with `of`.
+#define BACKEND(enqueue_jobs, of)                                                                  \
     {                                                                                              \
         .enqueue = (enqueue_jobs),                                                                 \
         .wait = wait_for_end,                                                                      \
@@ -136,6 +144,9 @@ struct backend {
         .schedule_next = next_of_schedule,                                                         \
         .schedule_trigger = trigger_schedule,                                                      \
         .schedule_backfill = backfill_schedule,                                                    \
+        .artifact_put = of##_artifact_put,                                                         \
+        .artifact = of##_artifact,                                                                 \
+        .artifact_bytes = of##_artifact_bytes,                                                     \
     }
 
 extern const struct backend backend_store, backend_server;

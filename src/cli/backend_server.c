@@ -44,7 +44,7 @@ static bool wait_for_end(struct cli *cli, struct id id, json_t **job, struct paw
 // Each part is a request of its own, so a job that runs may go on in between.
 static bool record_of(struct cli *cli, struct id id, json_t **record, struct pawl_error *err)
 {
-    static const char *const parts[] = { "executions", "steps", "audit" };
+    static const char *const parts[] = { "executions", "steps", "audit", "artifacts" };
     SCOPED(json) json_t *job = NULL, *made = json_object();
     if (!ask(cli, &(struct request){ .method = "GET", .path = job_path(cli, id, "") }, &job, err))
         return false;
@@ -449,4 +449,4 @@ static bool backfill_schedule(struct cli *cli, struct str name, struct backfill 
     return ask(cli, &request, done, err);
 }
 
-const struct backend backend_server = BACKEND(remote_enqueue);
+const struct backend backend_server = BACKEND(remote_enqueue, server);

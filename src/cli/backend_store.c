@@ -102,6 +102,14 @@ static json_t *events_json(struct arena *arena, const struct job *job,
 }
 
 // All of it from one snapshot.
+static json_t *artifacts_json(struct arena *arena, const struct artifact_list *artifacts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < artifacts->count; i++)
+        json_array_append_new(list, artifact_json(arena, &artifacts->artifacts[i]));
+    return list;
+}
+
 static bool record_of(struct cli *cli, struct id id, json_t **record, struct pawl_error *err)
 {
     struct arena *arena = &cli->arena;
@@ -110,8 +118,10 @@ static bool record_of(struct cli *cli, struct id id, json_t **record, struct paw
     struct step *steps;
     struct audit_event *events;
     size_t execution_count, step_count, event_count;
+    struct artifact_list artifacts;
     SCOPED(tx) struct tx tx = {0};
     if (!begin(cli, STORE_READ, arena, &tx, err) || !job_load(&tx, id, &job, err)
+        || !artifacts_of_job(&tx, id.high, &artifacts, err)
         || !executions_of_job(&tx, id.high, &executions, &execution_count, err)
         || !steps_of_job(&tx, id.high, &steps, &step_count, err)
         || !events_of_job(&tx, id.high, &events, &event_count, err))
@@ -121,6 +131,7 @@ static bool record_of(struct cli *cli, struct id id, json_t **record, struct paw
         { "executions", executions_json(arena, executions, execution_count) },
         { "steps", steps_json(arena, steps, step_count) },
         { "audit", events_json(arena, &job, events, event_count) },
+        { "artifacts", artifacts_json(arena, &artifacts) },
     };
     return give(record, json_object_of(fields, countof(fields)), err);
 }
@@ -537,4 +548,4 @@ static bool backfill_schedule(struct cli *cli, struct str name, struct backfill 
         && give(out, backfill_json(&cli->arena, wanted), err);
 }
 
-const struct backend backend_store = BACKEND(batch_store);
+const struct backend backend_store = BACKEND(batch_store, store);

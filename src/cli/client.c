@@ -21,6 +21,7 @@ struct client {
     char *bytes;
     size_t n, capacity;
     bool too_large;
+    struct transfer *transfer;  // of the request under way; NULL: none
 };
 
 // ----- the address
@@ -78,10 +79,19 @@ static bool read_url(struct client *c, struct str text, bool *loopback, struct p
 
 // ----- open and close
 
+static bool is_good(CURL *curl)
+{
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status < 300;
+}
+
 static size_t take_bytes(char *bytes, size_t one, size_t count, void *self)
 {
     struct client *c = self;
     size_t n = one * count;
+    if (c->transfer && c->transfer->take && is_good(c->curl))
+        return c->transfer->take(c->transfer->self, bytes, n) ? n : 0;
     if (n > REPLY_BYTES_MAX - c->n) {
         c->too_large = true;
         return 0;
@@ -254,6 +264,83 @@ bool client_ask(struct client *client, const struct request *request, struct rep
     CURLcode result = curl_easy_perform(client->curl);
     if (client->too_large)
         return fail(err, PAWL_TOO_LARGE, "%s: the answer is larger than 64 MiB", client->url);
+    if (result != CURLE_OK)
+        return explain(client, request, result, err);
+    read_reply(client, reply);
+    return true;
+}
+
+// ----- files
+
+static size_t give_bytes(char *bytes, size_t one, size_t count, void *self)
+{
+    struct transfer *transfer = self;
+    int64_t n = transfer->give(transfer->self, bytes, one * count);
+    return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+static void add_line(struct client *c, struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    c->arena.failed |= !longer;
+    *list = longer ? longer : *list;
+}
+
+// The usual headers, but for what they say of the body.
+static struct curl_slist *file_headers(struct client *c, const struct transfer *t,
+                                       struct arena *arena)
+{
+    struct curl_slist *list = NULL;
+    for (const struct curl_slist *line = c->headers; line; line = line->next)
+        if (strncmp(line->data, "Content-Type:", strlen("Content-Type:")) != 0)
+            add_line(c, &list, line->data);
+    add_line(c, &list, str_format(arena, "Content-Type: %.*s", STR(t->content_type)).s);
+    if (t->sha256.n)
+        add_line(c, &list, str_format(arena, "X-Content-SHA256: %.*s", STR(t->sha256)).s);
+    return list;
+}
+
+static void aim_file(struct client *c, struct transfer *t, const struct curl_slist *headers)
+{
+    c->transfer = t;
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT_MS, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, (long)(ANSWER_US / SECONDS(1)));
+    if (!t->give)
+        return;
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_READFUNCTION, give_bytes);
+    curl_easy_setopt(c->curl, CURLOPT_READDATA, t);
+    curl_easy_setopt(c->curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(t->bytes ? t->bytes : -1));
+}
+
+static void aim_back(struct client *c)
+{
+    c->transfer = NULL;
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_UPLOAD, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, c->headers);
+}
+
+bool client_transfer(struct client *client, const struct request *request,
+                     struct transfer *transfer, struct reply *reply, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct curl_slist *headers = transfer->give ? file_headers(client, transfer, &arena) : NULL;
+    *reply = (struct reply){0};
+    client->n = 0;
+    client->too_large = false;
+    client->why[0] = '\0';
+    aim(client, request, &arena);
+    aim_file(client, transfer, headers);
+    curl_easy_setopt(client->curl, CURLOPT_CUSTOMREQUEST, request->method);
+    CURLcode result = arena.failed || client->arena.failed ? CURLE_OUT_OF_MEMORY
+                                                           : curl_easy_perform(client->curl);
+    aim_back(client);
+    curl_slist_free_all(headers);
+    if (result == CURLE_WRITE_ERROR || result == CURLE_ABORTED_BY_CALLBACK)
+        return fail(err, PAWL_STORE, "the file cannot be %s", transfer->give ? "read" : "written");
     if (result != CURLE_OK)
         return explain(client, request, result, err);
     read_reply(client, reply);

@@ -44,5 +44,19 @@ void reply_end(struct reply *reply);  // for SCOPED(reply)
 CHECKED bool client_ask(struct client *client, const struct request *request, struct reply *reply,
                         struct pawl_error *err);
 
+// A file as the body of a request, or of its answer. Takes as long as bytes keep coming.
+struct transfer {
+    void *self;
+    int64_t (*give)(void *self, void *bytes, size_t room);  // an upload: 0 at the end, -1: it fails
+    int64_t bytes;               // of an upload; 0: not known
+    struct str content_type, sha256;  // of an upload; empty: not said
+    bool (*take)(void *self, const void *bytes, size_t n);  // a download; false: it fails
+};
+
+// As client_ask. The body of a good answer to a download goes to `take`, any other to the reply.
+CHECKED bool client_transfer(struct client *client, const struct request *request,
+                             struct transfer *transfer, struct reply *reply,
+                             struct pawl_error *err);
+
 // Whether a Pawl server answers there within this time. No key is sent.
 bool client_answers(const char *url, int64_t within_us);

@@ -70,6 +70,9 @@ enum option {
     OPTION_BATCH_ID,
     OPTION_CALLBACK,
     OPTION_RATE,
+    OPTION_OUTPUT,
+    OPTION_CONTENT_TYPE,
+    OPTION_ARTIFACTS,
     OPTIONS
 };
 
@@ -162,10 +165,15 @@ CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_batch(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_artifact(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedules(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_schedule(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_backup(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_restore(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_doctor(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_watch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_serve(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_config(struct cli *cli, struct pawl_error *err);

@@ -196,6 +196,23 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "create: the project it belongs to" },
              { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
+    { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
+      .details =
+          "put   stores a file, or - for standard input, and prints its id\n"
+          "get   writes the bytes to --output, or to standard output if that is no terminal;\n"
+          "      they are there under that name only if their SHA-256 is right\n"
+          "show  what is known of one\n"
+          "\n"
+          "A job of category transfer names its inputs in its payload, as\n"
+          "{\"input\": {\"artifact_id\": ID, \"sha256\": SUM}}. See docs/artifacts.md.\n",
+      .example = "pawl artifact put report.csv --content-type text/csv",
+      .act = command_artifact,
+      .verbs = "put get show",
+      OFFERS({ OPTION_NAME, "put: what people call it; else the name of the file" },
+             { OPTION_CONTENT_TYPE, "put: what it is; else application/octet-stream" },
+             { OPTION_PROJECT, "put: the project it belongs to" },
+             { OPTION_OUTPUT, "get: the file to write" },
+             WHERE, ORG, JSON, HELP) },
     { "schedules", "", 0, 0, "list what comes by the clock, and when",
       .details = "On a narrow terminal the rightmost columns are left out.\n",
       .example = "pawl schedules",
@@ -226,7 +243,7 @@ static const struct command commands[] = {
       .act = command_schedule,
       .verbs = "show next runs skips trigger backfill pause resume explain",
       .offline = "explain",
-      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds" },
+      OFFERS({ OPTION_SLOT, "trigger: which slot: RFC 3339, in whole seconds, or now" },
              { OPTION_FROM, "backfill: the first slot; next and explain: begin here, else now" },
              { OPTION_TO, "backfill: the last slot" },
              { OPTION_DRY_RUN, "backfill: change nothing" },
@@ -240,12 +257,61 @@ static const struct command commands[] = {
           "Prints `0 violations`, or each one and exits 1.\n",
       .example = "pawl verify --store sqlite:/var/lib/pawl/pawl.db",
       .act = command_verify,
-      OFFERS(STORE, JSON, HELP) },
+      OFFERS({ OPTION_ARTIFACTS, "read the files of artifacts too and check their SHA-256; else\n"
+                                 "only their sizes are looked at" },
+             STORE, JSON, HELP) },
     { "migrate", "", 0, 0, "create the store, or bring its schema up to date",
-      .details = "",
-      .example = "pawl migrate --status",
+      .details =
+          "Every command that writes does this by itself. A process of an older pawl that has the\n"
+          "store open writes no more from then on, and says so. See docs/operations.md.\n",
+      .example = "pawl migrate --dry-run",
       .act = command_migrate,
-      OFFERS({ OPTION_STATUS, "only look" }, STORE, JSON, HELP) },
+      OFFERS({ OPTION_STATUS, "only look: what is applied, what is pending" },
+             { OPTION_DRY_RUN, "migrate and verify a copy, which is made beside the store and\n"
+                               "removed" },
+             STORE, JSON, HELP) },
+    { "watch", "[ID]", 0, 1, "look on: queues, workers and ends, or one job's progress to its end",
+      .details =
+          "Without an ID a screen that is drawn once a second, until Ctrl-C; where the output is\n"
+          "no terminal, a line a second. With one, its state and progress until it ends: exits 0\n"
+          "when it SUCCEEDED, else 1, as `pawl enqueue --wait` does.\n",
+      .example = "pawl watch 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44",
+      .act = command_watch,
+      OFFERS({ OPTION_COUNT, "look so many times and end; else for ever. Not with an ID" },
+             { OPTION_ORG, "only the share of this org" }, WHERE, JSON, HELP) },
+    { "doctor", "", 0, 0, "look for what is wrong: configuration, store, disk, clock, stuck jobs",
+      .details =
+          "Each check is a line: ok, warn or bad, what it found, and below the table what to do.\n"
+          "Exits 1 when one is bad. On a store it looks at the machine, the file and the records;\n"
+          "through a server only at what its API tells.\n",
+      .example = "pawl doctor --config /etc/pawl/pawl.yaml --store sqlite:/var/lib/pawl/pawl.db",
+      .act = command_doctor,
+      OFFERS({ OPTION_CONFIG, "check this configuration too" }, WHERE, JSON, HELP) },
+    { "backup", "FILE", 1, 1, "copy a store that is in use into a file, and check the copy",
+      .details =
+          "The copy is one moment of the store. It is made as FILE.tmp, synced, checked and\n"
+          "verified, and only then named: FILE is whole or not there. Artifacts go to\n"
+          "FILE.artifacts, as links where that can be. A file that exists is refused (4).\n"
+          "Meanwhile the store's log cannot start over: it grows by what is written.\n",
+      .example = "pawl backup /var/backups/pawl-2026-11-16.db --store sqlite:/var/lib/pawl/pawl.db",
+      .act = command_backup,
+      OFFERS({ OPTION_FORCE, "keep the copy even if `pawl verify` finds something in it" },
+             STORE, JSON, HELP) },
+    { "restore", "FILE", 1, 1, "make a store from a backup",
+      .details =
+          "The backup is copied, checked and verified beside the store, then takes its name in\n"
+          "one step; killed at any moment there is the old store or the new one. End what works\n"
+          "on the store before: one that is in use is refused (4).\n"
+          "\n"
+          "The restored store knows nothing of what came after the backup: jobs that ended since\n"
+          "run again, jobs that were enqueued since are gone, runs of that time are refused, and\n"
+          "what was running is taken up again when its lease is over. See docs/operations.md.\n",
+      .example = "pawl restore /var/backups/pawl-2026-11-16.db --hold --force",
+      .act = command_restore,
+      OFFERS({ OPTION_FORCE, "in place of a store that is there; it is kept as\n"
+                             "STORE.before-restore-TIME" },
+             { OPTION_HOLD, "pause every queue, so that nothing runs before you have looked" },
+             STORE, JSON, HELP) },
     { "bench", "", 0, 0, "measure what Pawl does on this machine, beside plain inserts",
       .details =
           "Every figure stands beside a control of the same run: plain inserts of the same row\n"
@@ -309,10 +375,11 @@ static const struct command commands[] = {
       .details =
           "From the first key of its store on, every request to a server needs one. A key is of\n"
           "one org, which is made if nobody has used it, and may be limited to projects. Roles:\n"
-          "  producer  enqueue, read, cancel, retry\n"
+          "  producer  enqueue, read, cancel, retry, artifacts\n"
           "  worker    lease, executions, steps, artifacts, read\n"
           "  viewer    read; payloads only if configured\n"
-          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules\n"
+          "  operator  as viewer; cancel, retry, change, dead letters, queues, schedules,\n"
+          "            artifacts\n"
           "  admin     all, and keys\n"
           "create prints the key on standard output, once: only a hash of it is stored. To\n"
           "replace a key, create another, let its user change over, then revoke the first.\n"

@@ -54,11 +54,32 @@ static bool flush(const struct cli *cli, struct pawl_error *err)
     return written || fail(err, PAWL_STORE, "cannot write the output: %s", strerror(errno));
 }
 
+// As the server says it (RFC 9457), in one line.
+static bool complain_json(struct cli *cli, const struct pawl_error *err, bool listed)
+{
+    const struct pawl_code_row *row = pawl_code(err->code);
+    SCOPED(json) json_t *problem = json_pack("{s:i, s:s, s:s}", "status", row->http, "detail",
+                                             err->message, "code", row->word);
+    json_t *errors = listed ? json_array() : NULL;
+    for (size_t i = 0; listed && i < cli->problems.count; i++) {
+        const struct problem *p = &cli->problems.list[i];
+        json_array_append_new(errors, json_pack("{s:s%, s:s%}", "field", p->field.s, p->field.n,
+                                                "message", p->message.s, p->message.n));
+    }
+    if (errors)
+        json_object_set_new(problem, "errors", errors);
+    struct str text = problem ? safe(&cli->arena, json_text(&cli->arena, problem)) : S("");
+    fprintf(stderr, "%.*s\n", STR(text));
+    return text.n > 0;
+}
+
 static int complain(struct cli *cli, const struct pawl_error *err)
 {
     const struct problems *problems = &cli->problems;
     bool listed = err->code == PAWL_INVALID && problems->count > 0;
     fflush(stdout);
+    if (cli->given[OPTION_JSON] && complain_json(cli, err, listed))
+        return pawl_code(err->code)->exit;
     if (!listed)
         fprintf(stderr, "pawl: %.*s\n", STR(safe(&cli->arena, str_of(err->message))));
     for (size_t i = 0; listed && i < problems->count; i++)

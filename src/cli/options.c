@@ -74,7 +74,8 @@ static const struct option_row rows[] = {
                                 "now such as +5m (units: ms s m h d)", value_is_time, NULL },
     [OPTION_COUNT]          = { "count", "N", "a whole number from 1 to 10000", value_is_limit,
                                 NULL },
-    [OPTION_SLOT]           = { "slot", "TIME", MOMENT },
+    [OPTION_SLOT]           = { "slot", "TIME", "a time such as 2026-08-22T10:00:00Z, or now",
+                                value_is_slot, NULL },
     [OPTION_TO]             = { "to", "TIME", MOMENT },
     [OPTION_DRY_RUN]        = { "dry-run", NULL, ANY },
     [OPTION_ERROR]          = { "error", "ERROR", "12 digits 0-9 a-f, as `pawl dead` shows them",
@@ -85,6 +86,9 @@ static const struct option_row rows[] = {
     [OPTION_AFTER]          = { "after", "ID", "the id of a job", value_is_id, NULL },
     [OPTION_BATCH_ID]       = { "batch-id", "ID", "the id of a batch", value_is_id, NULL },
     [OPTION_CALLBACK]       = { "callback", "TYPE", ANY },
+    [OPTION_OUTPUT]         = { "output", "FILE", ANY },
+    [OPTION_CONTENT_TYPE]   = { "content-type", "TYPE", ANY },
+    [OPTION_ARTIFACTS]      = { "artifacts", NULL, ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");
@@ -250,6 +254,7 @@ static struct str look_ahead(struct cli *cli, struct words words)
         struct str word = str_of(*words.next++);
         if (str_eq(word, S("--")))
             break;
+        cli->given[OPTION_JSON] |= str_eq(word, S("--json"));  // also of what is wrong before it
         cli->given[OPTION_HELP] |= str_eq(word, S("--help")) || str_eq(word, S("-h"));
         cli->given[OPTION_VERSION] |= str_eq(word, S("--version")) || str_eq(word, S("-v"));
         if (!is_option(word) && name.n == 0)

@@ -5,6 +5,7 @@
 #include "cli/object.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/queues.h"
 #include "cli/verb.h"
 
 static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "IN/MIN",
@@ -44,6 +45,14 @@ static void add_row(struct table *table, const json_t *queue, pawl_time now)
     table_add(table, object_value(arena, queue, "depth_max"));
 }
 
+struct table queues_table(struct arena *arena, const json_t *queues, size_t rows, pawl_time now)
+{
+    struct table table = table_of(arena, headings, countof(headings));
+    for (size_t i = 0; i < rows && i < json_array_size(queues); i++)
+        add_row(&table, json_array_get(queues, i), now);
+    return table;
+}
+
 bool command_queues(struct cli *cli, struct pawl_error *err)
 {
     SCOPED(json) json_t *queues = NULL;
@@ -51,9 +60,8 @@ bool command_queues(struct cli *cli, struct pawl_error *err)
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, json_pack("{s:O}", "items", queues), err);
-    struct table table = table_of(&cli->arena, headings, countof(headings));
-    for (size_t i = 0; i < json_array_size(queues); i++)
-        add_row(&table, json_array_get(queues, i), world_wall(cli->world));
+    struct table table = queues_table(&cli->arena, queues, json_array_size(queues),
+                                      world_wall(cli->world));
     table_print_list(&table, "no queues");
     return true;
 }

@@ -272,8 +272,7 @@ static bool trigger(struct cli *cli, struct pawl_error *err)
     SCOPED(json) json_t *job = NULL;
     if (!cli->given[OPTION_SLOT])
         return usage(cli, err, "schedule trigger needs --slot TIME: which slot is to run");
-    pawl_time slot = value_time(cli, OPTION_SLOT, world_wall(cli->world));
-    if (!cli->backend->schedule_trigger(cli, cli->words[1], slot, &job, err))
+    if (!cli->backend->schedule_trigger(cli, cli->words[1], value_slot(cli), &job, err))
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, json_incref(job), err);

@@ -11,7 +11,7 @@ enum { VALUE_COLUMNS = 200 };  // of payloads and results; --json shows them who
 struct record {
     struct arena *arena;
     pawl_time now;
-    const json_t *job, *executions, *steps, *audit;
+    const json_t *job, *executions, *steps, *audit, *artifacts;
 };
 
 static void line(const struct record *r, const char *name, struct str text)
@@ -145,6 +145,17 @@ static void add_step(const struct record *r, struct table *table, const json_t *
                           : clipped(r, object_text(step, "error_message")));
 }
 
+static void add_artifact(const struct record *r, struct table *table, const json_t *artifact)
+{
+    (void)r;
+    table_add(table, object_text(artifact, "artifact_id"));
+    table_add(table, object_text(artifact, "name"));
+    table_add_number(table, object_number(artifact, "bytes"));
+    table_add(table, object_text(artifact, "content_type"));
+    table_add(table, object_flag(artifact, "authoritative") ? S("authoritative") : S("derived"));
+    table_add(table, object_text(artifact, "sha256"));
+}
+
 static void add_event(const struct record *r, struct table *table, const json_t *event)
 {
     table_add(table, object_text(event, "at"));
@@ -172,6 +183,7 @@ static void print_record(const struct record *r)
                                         "ERROR" };
     static const char *const steps[] = { "STEP", "DONE", "ATTEMPT", "FAILED TRIES", "WRITTEN",
                                          "RESULT" };
+    static const char *const artifacts[] = { "ARTIFACT", "NAME", "BYTES", "TYPE", "IS", "SHA-256" };
     static const char *const events[] = { "AT", "EVENT", "ATTEMPT", "BY", "DETAIL" };
     print_job(r);
     if (json_array_size(r->executions))
@@ -179,6 +191,9 @@ static void print_record(const struct record *r)
                       add_execution);
     if (json_array_size(r->steps))
         print_section(r, "Steps", table_of(r->arena, steps, countof(steps)), r->steps, add_step);
+    if (json_array_size(r->artifacts))
+        print_section(r, "Artifacts", table_of(r->arena, artifacts, countof(artifacts)),
+                      r->artifacts, add_artifact);
     print_section(r, "Audit trail", table_of(r->arena, events, countof(events)), r->audit,
                   add_event);
 }
@@ -198,6 +213,7 @@ bool command_show(struct cli *cli, struct pawl_error *err)
         .executions = object_items(all, "executions"),
         .steps = object_items(all, "steps"),
         .audit = object_items(all, "audit"),
+        .artifacts = object_items(all, "artifacts"),
     };
     print_record(&record);
     return true;

@@ -28,6 +28,11 @@ bool value_is_moment(struct str text)
     return time_parse(text, &ignored);
 }
 
+bool value_is_slot(struct str text)
+{
+    return str_eq(text, S("now")) || value_is_moment(text);
+}
+
 bool value_is_from_now(struct str text)
 {
     int64_t ignored;
@@ -122,6 +127,13 @@ pawl_time value_time(const struct cli *cli, enum option option, pawl_time now)
     bool fits = from_now(cli->value[option], &time);
     assert(fits);
     return now + time;
+}
+
+pawl_time value_slot(const struct cli *cli)
+{
+    pawl_time now = world_wall(cli->world);
+    return str_eq(cli->value[OPTION_SLOT], S("now")) ? now - now % SECONDS(1)
+                                                     : value_time(cli, OPTION_SLOT, now);
 }
 
 static bool is_hex(char c)

@@ -6,6 +6,7 @@
 
 bool value_is_time(struct str text);
 bool value_is_moment(struct str text);    // a time of its own, not one from now
+bool value_is_slot(struct str text);      // such a time, or `now`
 bool value_is_from_now(struct str text);  // a time like `+5m`
 bool value_is_duration(struct str text);  // more than nothing
 bool value_is_priority(struct str text);
@@ -23,6 +24,9 @@ int64_t value_number(const struct cli *cli, enum option option);
 int64_t value_rate(const struct cli *cli, enum option option);  // a second
 // A duration counts from `now`.
 pawl_time value_time(const struct cli *cli, enum option option, pawl_time now);
+
+// The slot of --slot: now is the second that goes on.
+pawl_time value_slot(const struct cli *cli);
 
 // The first word as the id of a job. PAWL_USAGE when it is no id at all, PAWL_NOT_FOUND when it is
 // a UUID that no job can have.

@@ -71,7 +71,12 @@ bool command_verify(struct cli *cli, struct pawl_error *err)
         .bar = { .world = cli->world, .what = "verify" },
     };
     struct verified verified;
-    struct verify_options options = { .self = &report, .found = found, .progress = progress };
+    struct verify_options options = {
+        .self = &report,
+        .found = found,
+        .progress = progress,
+        .artifacts = cli->given[OPTION_ARTIFACTS],
+    };
     if (!session_open(cli, STORE_READ, err))
         return false;
     fputs(cli->given[OPTION_JSON] ? "{\"violations\":[" : "", stdout);

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/list.h"
+#include "engine/artifact.h"
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
@@ -174,6 +175,16 @@ static bool leave_ready(struct tx *tx, struct claiming *c, const struct waiting 
     return true;
 }
 
+// A job whose input is gone ends here: nobody could do its work (JOB-11).
+static bool end_without_input(struct tx *tx, struct job *job, bool *ended, struct pawl_error *err)
+{
+    struct str why = S("");
+    if (!inputs_lost(tx, job, &why, err))
+        return false;
+    *ended = why.n > 0;
+    return !*ended || job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, why, err);
+}
+
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
 static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
@@ -185,8 +196,14 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
-    if (!job_load_ready(tx, place, job, err)
-        || !job_move(job, JOB_RUNNING, FAILURE_NONE, err)
+    bool ended = false;
+    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err))
+        return false;
+    if (ended) {
+        c->claimed.count--;
+        return true;
+    }
+    if (!job_move(job, JOB_RUNNING, FAILURE_NONE, err)
         || !history(tx, place->job, place->attempt, &tally, err)
         || !leave_ready(tx, c, place, err)
         || !lease_job(tx, c, claimed, &tally, err))

@@ -48,29 +48,59 @@ static unsigned effects_of(const struct commit *commit)
     return (commit->result.n ? EFFECT_RESULT : 0U)
          | (commit->follow_up_count ? EFFECT_FOLLOW_UPS : 0U)
          | (commit->annotation_count ? EFFECT_ANNOTATIONS : 0U)
+         | (commit->outputs.count ? EFFECT_ARTIFACTS : 0U)
          | (commit->apply ? EFFECT_ROWS : 0U) | (commit->finish ? EFFECT_FINISH : 0U);
 }
 
-// The category on the job's policy says what its commit may carry (OPS-22).
+static bool authorized(struct tx *tx, const struct execution *e, bool *yes, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_JOB_AUTHORIZED_BY, err, INT(e->job.high)))
+        return false;
+    *yes = rows_next(&rows) && row_text(&rows).n > 0;
+    return rows_ok(&rows, err);
+}
+
+static struct str effect_names(struct tx *tx, unsigned effects)
+{
+    struct buf names = buf_new(tx->arena, KEY_BYTES_MAX);
+    for (unsigned i = 0; i < EFFECTS; i++)
+        if (effects & 1U << i)
+            buf_addf(&names, "%s%s", names.n ? ", " : "", effect_name(1U << i));
+    return buf_str(&names);
+}
+
+static bool refuse_effects(struct tx *tx, const struct policy *policy,
+                           struct effect_verdict verdict, struct pawl_error *err)
+{
+    if (verdict.refused)
+        return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s may not "
+                                                  "carry %.*s%s",
+                    STR(policy->category), STR(effect_names(tx, verdict.refused)),
+                    verdict.with_leave ? ", unless its type says may_write and the job carries "
+                                         "authorized_by"
+                                       : "");
+    return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s must carry "
+                                              "%.*s",
+                STR(policy->category), STR(effect_names(tx, verdict.missing)));
+}
+
+// The category on the job's policy says what its commit may and must carry (OPS-22, OPS-23).
 static bool effects_allowed(struct tx *tx, const struct execution *e, const struct commit *commit,
                             struct pawl_error *err)
 {
     struct policy policy;
-    unsigned effects = effects_of(commit);
-    if (effects == 0)
-        return true;
-    if (!policy_load(tx, e->policy, &policy, err))
+    unsigned effects = effects_of(commit), required = 0;
+    bool leave = false;
+    if (!policy_required(tx, e->policy, &required, err))
         return false;
-    unsigned refused = effects_refused(policy.category, effects);
-    if (refused == 0)
+    if (effects == 0 && required == 0)
         return true;
-    struct buf names = buf_new(tx->arena, KEY_BYTES_MAX);
-    for (unsigned i = 0; i < EFFECTS; i++)
-        if (refused & 1U << i)
-            buf_addf(&names, "%s%s", names.n ? ", " : "", effect_name(1U << i));
-    return fail(err, PAWL_EFFECT_NOT_ALLOWED, "the commit of a job of category %.*s may not "
-                                              "carry %.*s",
-                STR(policy.category), STR(buf_str(&names)));
+    if (!policy_load(tx, e->policy, &policy, err)
+        || (policy.may_write && !authorized(tx, e, &leave, err)))
+        return false;
+    struct effect_verdict verdict = effects_judge(&policy, leave, effects);
+    return (verdict.refused | verdict.missing) == 0 || refuse_effects(tx, &policy, verdict, err);
 }
 
 // A notification is best effort: refused, it is told in the audit trail and fails nothing (OPS-2).
@@ -162,7 +192,9 @@ static bool apply(struct tx *tx, const struct execution *e, const struct commit 
                   struct pawl_error *err)
 {
     return (!commit->apply || commit->apply(tx, commit->self, err))
-        && follow_up(tx, e, commit, err) && annotate(tx, e, commit, err);
+        && (!commit->outputs.count || outputs_put(tx, e, &commit->outputs, err))
+        && follow_up(tx, e, commit, err)
+        && annotate(tx, e, commit, err);
 }
 
 // The statement behind the fence. What is not yet DONE has a new lease for what is left.
@@ -248,7 +280,7 @@ static bool commit_effect(struct tx *tx, const struct lease *lease, struct held 
 
 static bool has_effect(const struct commit *commit)
 {
-    return commit->apply || commit->follow_up_count > 0;
+    return commit->apply || commit->follow_up_count > 0 || commit->outputs.count > 0;
 }
 
 // An effect that is refused half-way leaves nothing behind, not even the mark, though its

@@ -5,12 +5,14 @@
 #include <assert.h>
 
 #include "engine/api_key.h"
+#include "engine/artifact.h"
 #include "engine/event.h"
 #include "engine/job.h"
 #include "engine/letter.h"
 #include "engine/links.h"
 #include "engine/place.h"
 #include "engine/queue.h"
+#include "model/input.h"
 #include "store/key_index.h"
 #include "store/names.h"
 
@@ -155,6 +157,13 @@ static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)
         && event_append_by_creator(tx, subject, EVENT_JOB_ENQUEUED, err);
 }
 
+// What is to be worked on is there, or the job is not stored.
+static bool inputs_there(struct tx *tx, const struct contract *contract, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    return inputs_check(tx, contract, "", &problems, err) && problems_none(&problems, err);
+}
+
 // A job that waits for others, or is in a batch.
 static bool create_linked(struct tx *tx, const struct contract *contract,
                           const struct key_slot *slot, struct job *job, struct pawl_error *err)
@@ -171,13 +180,15 @@ static bool create(struct tx *tx, const struct contract *contract, const struct 
                    struct job *job, struct pawl_error *err)
 {
     bool linked = contract->after_count > 0 || contract->batch.high != 0;
-    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err))
+    bool has_inputs = policy_has_inputs(&contract->policy);
+    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
+        || (has_inputs && !inputs_there(tx, contract, err)))
         return false;
     bool created = linked ? create_linked(tx, contract, slot, job, err)
                           : insert(tx, contract, job, err) && slot_take(tx, slot, job, err)
                                 && place_new(tx, job, err);
     assert(!created || !job_problem(job));
-    return created;
+    return created && (!has_inputs || inputs_put(tx, job, err));
 }
 
 // A job without a key gets one that nobody else can have.

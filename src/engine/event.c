@@ -58,6 +58,9 @@ static const struct {
     [EVENT_ORG_WEIGHED] = { "org.weighed", UNCHANGED },
     [EVENT_BATCH_CREATED] = { "batch.created", UNCHANGED },
     [EVENT_BATCH_ENDED] = { "batch.ended", UNCHANGED },
+    [EVENT_STORE_RESTORED] = { "store.restored", UNCHANGED },
+    [EVENT_ARTIFACT_STORED] = { "artifact.stored", UNCHANGED },
+    [EVENT_ARTIFACT_REMOVED] = { "artifact.removed", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 

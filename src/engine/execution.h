@@ -6,6 +6,7 @@
 // Repeating one's own call with the same outcome is not an error.
 #pragma once
 
+#include "engine/artifact.h"
 #include "engine/event.h"
 #include "model/execution.h"
 #include "model/job.h"
@@ -103,6 +104,7 @@ struct commit {
     size_t follow_up_count;
     const struct str *annotations;       // JSON, appended to the job's audit trail
     size_t annotation_count;
+    struct outputs outputs;              // artifacts that come of it
     bool (*apply)(struct tx *tx, void *self, struct pawl_error *err);  // the caller's own SQL
     void *self;
     bool finish;                         // a commit phase follows before DONE

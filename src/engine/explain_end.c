@@ -33,9 +33,10 @@ static enum cause cause_of_exhausted(const struct outcome *outcome)
         { ENDED_MAX_WAIT, CAUSE_WAITED_TOO_LONG },
         { ENDED_PURGED, CAUSE_PURGED },
         { ENDED_STALE, CAUSE_SLOT_STALE },
+        { ENDED_INPUT_GONE, CAUSE_INPUT_GONE },
     };
     for (size_t i = 0; i < countof(rows); i++)
-        if (str_eq(outcome->error, rows[i].error))
+        if (str_starts(outcome->error, rows[i].error))
             return rows[i].cause;
     return CAUSE_RESOURCE_EXHAUSTED;
 }

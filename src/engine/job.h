@@ -81,6 +81,7 @@ CHECKED bool job_remake(struct tx *tx, const struct job *old, const struct remak
 #define ENDED_PURGED S("its queue was purged by an operator")
 #define ENDED_MAX_WAIT S("it waited longer than its max_wait")
 #define ENDED_STALE S("its slot went stale before it began")
+#define ENDED_INPUT_GONE S("its input artifact")  // ... which is told
 
 // Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
 CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,

@@ -1,4 +1,5 @@
-// Passes over the three orders that records have: by job, by place in `ready`, by slot of the key.
+// Passes over the orders that records have: by job, by place in `ready`, by slot of the key, by
+// artifact.
 //
 // A pass goes in pages: the key of a page's last row is found first, then every invariant of the
 // pass is asked for the rows up to it. The invariants are the queries of sql/verify.sql that have a
@@ -37,6 +38,7 @@ static const struct invariant checks[] = {
                                                "job's key is looked for" },
     [CHECK_EVENT_NAMES] = { "check_event_names", "audit events have the names this program gives "
                                                  "them" },
+    [CHECK_ARTIFACT_FILE] = { "check_artifact_file", "an artifact has its file, with its bytes" },
 };
 _Static_assert(countof(checks) == CHECKS, "one row per check");
 
@@ -154,6 +156,11 @@ static bool check_keys(struct verifying *v, const struct page *page, struct pawl
         || verify_key_records(v, page->bounds[0].number, page->bounds[1].number, err);
 }
 
+static bool check_files(struct verifying *v, const struct page *page, struct pawl_error *err)
+{
+    return verify_artifact_files(v, page->bounds[0].number, page->bounds[1].number, err);
+}
+
 struct pass {
     struct str prefix;  // of the queries
     size_t columns;     // of the key
@@ -165,6 +172,7 @@ static const struct pass passes[] = {
     { { "verify_job_", 11 }, 1, Q_VERIFY_JOB_END, check_jobs },
     { { "verify_ready_", 13 }, 5, Q_VERIFY_READY_END, NULL },
     { { "verify_key_", 11 }, 1, Q_VERIFY_KEY_END, check_keys },
+    { { "verify_artifact_", 16 }, 1, Q_VERIFY_ARTIFACT_END, check_files },
 };
 
 // Sets the upper bound: the key of the row that ends the page, or the greatest there is.

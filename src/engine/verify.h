@@ -28,6 +28,7 @@ struct verify_options {
     void (*found)(void *self, const struct violation *violation);  // NULL: they are only counted
     void (*progress)(void *self, int64_t jobs_done, int64_t jobs_total);  // NULL: none
     int64_t page_jobs;  // 0: 1,000
+    bool artifacts;     // read the files of artifacts too; else only look at their sizes
 };
 
 struct verified {

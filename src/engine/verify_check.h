@@ -17,6 +17,7 @@ enum check {
     CHECK_KEY_OF_JOB,
     CHECK_KEY_RECORD,
     CHECK_EVENT_NAMES,
+    CHECK_ARTIFACT_FILE,
     CHECKS
 };
 
@@ -47,3 +48,8 @@ CHECKED bool verify_key_of_job(struct verifying *v, const struct job *job, struc
 // The records of keys with $1 < slot <= $2: each is where its job's key is looked for.
 CHECKED bool verify_key_records(struct verifying *v, int64_t after, int64_t last,
                                 struct pawl_error *err);
+
+// The files of artifacts with $1 < key <= $2. Begins another transaction when one is not as it
+// should be: it may have been removed meanwhile.
+CHECKED bool verify_artifact_files(struct verifying *v, int64_t after, int64_t last,
+                                   struct pawl_error *err);

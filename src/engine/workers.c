@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "engine/job.h"
+#include "model/json_field.h"
 
 bool workers_live(struct tx *tx, size_t limit, struct live_worker **workers, size_t *count,
                   struct pawl_error *err)
@@ -27,4 +28,16 @@ bool workers_live(struct tx *tx, size_t limit, struct live_worker **workers, siz
     *workers = list.items;
     *count = list.count;
     return rows_ok(&rows, err);
+}
+
+json_t *worker_json(struct arena *arena, const struct live_worker *worker)
+{
+    const struct json_field fields[] = {
+        { "worker_id", json_text_or_null(worker->worker_id) },
+        { "instance", json_text_or_null(worker->instance) },
+        { "executions", json_integer(worker->executions) },
+        { "first_seen_at", json_time_or_null(arena, worker->first_seen_at) },
+        { "lease_expires_at", json_time_or_null(arena, worker->lease_expires_at) },
+    };
+    return json_object_of(fields, countof(fields));
 }

@@ -1,6 +1,7 @@
 // Workers that hold leases now, as people want to see them.
 #pragma once
 
+#include "base/json.h"
 #include "store/db.h"
 
 struct live_worker {
@@ -14,3 +15,5 @@ struct live_worker {
 // Those that hold executions of the caller's org, at most `limit`, the busiest first.
 CHECKED bool workers_live(struct tx *tx, size_t limit, struct live_worker **workers, size_t *count,
                           struct pawl_error *err);
+
+json_t *worker_json(struct arena *arena, const struct live_worker *worker);  // the caller owns it

@@ -62,6 +62,7 @@ enum cause {
     CAUSE_WAITED_TOO_LONG,
     CAUSE_PURGED,
     CAUSE_SLOT_STALE,
+    CAUSE_INPUT_GONE,
     CAUSE_RESOURCE_EXHAUSTED,
     CAUSE_DEPENDENCY_FAILED,
     // and this is known of it

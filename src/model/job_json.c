@@ -58,6 +58,7 @@ void job_put(struct buf *out, const struct job *job)
     json_put_time(out, "cancel_requested_at", job->cancel_requested_at);
     json_put_progress(out, "progress", job->progress_percent, job->progress_message);
     json_put_raw(out, "result", job->result);
+    json_put_bool(out, "authoritative", c->policy.authoritative);
     json_put_text(out, "dead_letter", job->dead_letter);
 }
 

@@ -7,6 +7,8 @@ struct policy job_type_policy(const struct job_type *type, const struct policy *
     policy.category = type->policy.category;
     policy.queue = type->policy.queue;
     policy.key_ttl_us = type->policy.key_ttl_us;
+    policy.authoritative = type->policy.authoritative;
+    policy.may_write = type->policy.may_write;
     if (type->timeout_us)
         policy.timeout_us = type->timeout_us;
     return policy;

@@ -14,11 +14,9 @@ struct job_type {
     bool critical;           // its jobs may enter q:critical (OPS-20)
     bool allow_delay;        // `scheduled_for` is allowed (OPS-15)
     bool secrets_allowed;    // in payloads (OPS-10)
-    bool authoritative;      // its results are the truth, not derived from it (OPS-9)
-    bool may_write;          // a planning job with `authorized_by` may write more (OPS-23)
     struct str runbook;      // what to do with a dead letter (OPS-8)
 };
 
 // The policy of a job of this type that names another one: retries are that one's; category, queue,
-// key TTL and the type's own timeout stay.
+// key TTL, what it says of effects and the type's own timeout stay.
 struct policy job_type_policy(const struct job_type *type, const struct policy *named);

@@ -67,7 +67,8 @@ bool policy_eq(const struct policy *a, const struct policy *b)
         && a->delay_us_max == b->delay_us_max && a->timeout_us == b->timeout_us
         && a->lease_us == b->lease_us && a->on_crash == b->on_crash
         && a->on_timeout == b->on_timeout && a->dead_letter == b->dead_letter
-        && a->key_ttl_us == b->key_ttl_us && a->slot == b->slot;
+        && a->key_ttl_us == b->key_ttl_us && a->slot == b->slot
+        && a->authoritative == b->authoritative && a->may_write == b->may_write;
 }
 
 void policy_check(const struct policy *policy, struct problems *problems)

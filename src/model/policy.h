@@ -28,6 +28,8 @@ struct policy {
     bool dead_letter;          // ends badly: goes to q:deadletter
     int64_t key_ttl_us;        // how long its idempotency key is remembered
     bool slot;                 // of a schedule's jobs: their end closes the row of their slot
+    bool authoritative;        // results and artifacts are the truth, not derived (OPS-9)
+    bool may_write;            // authorised planning may have other effects than a plan (OPS-23)
 };
 
 const struct policy *policy_builtin(struct str name);  // NULL when there is none of this name

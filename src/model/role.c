@@ -11,11 +11,12 @@ static const struct {
     bool is_viewer;  // may see payloads where viewers may
 } rows[] = {
     [ROLE_PRODUCER] = { "producer", MAY_ENQUEUE | MAY_READ | MAY_SEE_PAYLOAD | MAY_CANCEL
-                                    | MAY_RETRY, false },
+                                    | MAY_RETRY | MAY_ARTIFACT, false },
     [ROLE_WORKER] = { "worker", MAY_LEASE | MAY_ARTIFACT | MAY_READ | MAY_SEE_PAYLOAD, false },
     [ROLE_VIEWER] = { "viewer", OF_VIEWER, true },
     [ROLE_OPERATOR] = { "operator", OF_VIEWER | MAY_CANCEL | MAY_RETRY | MAY_CHANGE
-                                    | MAY_DEADLETTER | MAY_QUEUES | MAY_SCHEDULES, true },
+                                    | MAY_DEADLETTER | MAY_QUEUES | MAY_SCHEDULES
+                                    | MAY_ARTIFACT, true },
     [ROLE_ADMIN] = { "admin", MAY_EVERYTHING, false },
 };
 _Static_assert(countof(rows) == ROLES, "one row per role");

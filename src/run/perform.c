@@ -88,6 +88,7 @@ static bool write_commit(struct tx *tx, struct pawl_run *run, struct pawl_error 
         .follow_up_count = run->follow_ups.count,
         .annotations = run->annotations.items,
         .annotation_count = run->annotations.count,
+        .outputs = { .ids = run->artifacts.items, .count = run->artifacts.count },
         .apply = handler->commit ? apply : NULL,
         .self = run,
         .finish = handler->finish != NULL,

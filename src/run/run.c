@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "engine/trace.h"
+#include "model/input.h"
 #include "model/text_rule.h"
 #include "run/handle.h"
 #include "run/request.h"
@@ -64,12 +65,14 @@ bool run_fill(struct pawl_run *run, const struct claimed *claimed, const struct 
     run->timeout_us = c->policy.timeout_us;
     run->lease_us = claimed->execution.lease_us;
     run->step_attempts = c->policy.step_attempts;
+    run->has_inputs = policy_has_inputs(&c->policy);
     run->leased_at = claimed->execution.leased_at;
     run->finishing = claimed->finish;
     run->started = claimed->finish || claimed->execution.status == EXECUTION_IN_PROGRESS;
     run->result = keep_str(run, job->result);
     run->follow_ups = list_of(&run->arena, sizeof(struct contract));
     run->annotations = list_of(&run->arena, sizeof(struct str));
+    run->artifacts = list_of(&run->arena, sizeof(struct id));
     run->rows = -1;
     return !run->arena.failed;
 }
@@ -199,7 +202,7 @@ void pawl_retry_after(struct pawl_run *run, int64_t microseconds)
 
 // What is stored with COMMITTED is said in prepare. In a step it would be lost when the step is not
 // run again, and after prepare nobody would look at it.
-static bool may_say(struct pawl_run *run, const char *function)
+bool run_may_say(struct pawl_run *run, const char *function)
 {
     if (!run->in_step && !run->in_commit && !run->finishing)
         return true;
@@ -226,7 +229,7 @@ static bool keep_json(struct pawl_run *run, const char *what, const char *text, 
 
 bool pawl_result(struct pawl_run *run, const char *json)
 {
-    return may_say(run, "pawl_result") && keep_json(run, "result", json, &run->result);
+    return run_may_say(run, "pawl_result") && keep_json(run, "result", json, &run->result);
 }
 
 bool pawl_step_result(struct pawl_run *run, const char *json)
@@ -240,7 +243,7 @@ bool pawl_step_result(struct pawl_run *run, const char *json)
 bool pawl_annotate(struct pawl_run *run, const char *json)
 {
     SCOPED(json) json_t *value = NULL;
-    if (!may_say(run, "pawl_annotate") || !read_json(run, "annotation", json, &value))
+    if (!run_may_say(run, "pawl_annotate") || !read_json(run, "annotation", json, &value))
         return false;
     if (!json_is_object(value))
         return pawl_fail(run, PAWL_VALIDATION, "annotation: must be an object");
@@ -275,7 +278,7 @@ static struct pawl_job inherit(const struct pawl_run *run, const struct pawl_job
 
 bool pawl_follow_up(struct pawl_run *run, const struct pawl_job *job)
 {
-    if (!may_say(run, "pawl_follow_up"))
+    if (!run_may_say(run, "pawl_follow_up"))
         return false;
     if (!job)
         return pawl_fail(run, PAWL_CONFIGURATION, "follow_up: there is no job, it is NULL");
@@ -283,7 +286,7 @@ bool pawl_follow_up(struct pawl_run *run, const struct pawl_job *job)
     struct problems problems = { .arena = &run->arena };
     struct contract contract;
     struct pawl_error why;
-    if (!may_say(run, "pawl_follow_up"))
+    if (!run_may_say(run, "pawl_follow_up"))
         return false;
     if (!request_contract(run->pawl, &whole, "follow_up.", &contract, &problems)) {
         if (!problems_none(&problems, &why))

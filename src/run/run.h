@@ -35,6 +35,7 @@ struct pawl_run {
     pawl_time leased_at;             // by the store's clock
     bool finishing;                  // only the commit phase is left; written under the mutex
     bool started;                    // IN_PROGRESS in the store
+    bool has_inputs;                 // its payload may name artifacts: see run_inputs
     int64_t began;                   // monotonic, when the handler began
 
     // What the handler said.
@@ -45,6 +46,7 @@ struct pawl_run {
     int64_t retry_after_us;
     struct list follow_ups;   // of struct contract
     struct list annotations;  // of struct str
+    struct list artifacts;    // of struct id
     int64_t rows;             // -1: it did not say
     bool in_step;
     bool in_commit;           // its commit is being called
@@ -90,6 +92,24 @@ void run_failed(struct pawl_run *run, enum error_class class, const char *format
 // For a handler that waits for descriptors: rings an eventfd of its own whenever the run is told to
 // stop. One that was told before is not rung: ask pawl_stopped. -1 ends it, before it is closed.
 void run_ring_on_stop(struct pawl_run *run, int eventfd);
+
+// Whether the handler may say something now, which ends with prepare; else the run has failed.
+bool run_may_say(struct pawl_run *run, const char *what);
+
+// The inputs of the job's payload (model/input.h), each with its file, which was read and has its
+// checksum. False: the run has failed.
+struct run_input {
+    struct id id;
+    const char *path;
+};
+CHECKED bool run_inputs(struct pawl_run *run, struct run_input **inputs, size_t *count);
+
+// As pawl_artifact, under another name and with a limit; 0: none.
+struct run_file {
+    const char *path, *name, *content_type;
+    int64_t bytes_max;
+};
+CHECKED bool run_artifact(struct pawl_run *run, const struct run_file *file);
 
 // Does everything a worker does with a run, on the calling thread, and hands its end over: the run
 // is somebody else's then. True when the thread has to leave, see runner_ending.

@@ -62,6 +62,8 @@ static void take_ids(struct exchange *x, const struct headers *h)
                                                               world_random(world)));
     x->caller.correlation_id = x->caller.request_id;
     x->last_event_id = h->last_event_id;
+    x->sent_type = h->content_type;
+    x->sent_sha256 = h->content_sha256;
     if (text_is_traceparent(h->traceparent))
         x->traceparent = h->traceparent;
     if (x->server->tracer && x->route)
@@ -194,6 +196,14 @@ static bool allowed_to(struct exchange *x)
     return false;
 }
 
+static bool sent_plain(struct exchange *x, const struct headers *h)
+{
+    bool plain = h->content_encoding.n == 0
+              || strcasecmp(h->content_encoding.s, "identity") == 0;
+    return plain || refuse(x, 415, "encoded", "the body must be sent as it is, without a "
+                                              "Content-Encoding");
+}
+
 bool admit(struct exchange *x, const struct headers *h, struct str allowed)
 {
     take_ids(x, h);
@@ -205,7 +215,9 @@ bool admit(struct exchange *x, const struct headers *h, struct str allowed)
     }
     bool here = x->route->open_on_loopback && http_is_loopback(x->server->http)
              && !x->config->auth.behind_proxy;
-    return x->route->open || here || (identified(x, h) && allowed_to(x));
+    return x->route->open || here
+        || (identified(x, h) && allowed_to(x)
+            && (x->route->body_size != BODY_STREAM || sent_plain(x, h)));
 }
 
 // ----- the body
@@ -240,11 +252,10 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
     const struct route *route = x->route;
     if (route->body_size == BODY_NONE)
         return body.n == 0 || refuse(x, 400, "bad_request", "this takes no body");
-    if (body.n == 0 && route->body_optional)
+    if (route->body_size == BODY_STREAM || (body.n == 0 && route->body_optional))
         return true;
-    if (h->content_encoding.n && strcasecmp(h->content_encoding.s, "identity") != 0)
-        return refuse(x, 415, "encoded", "the body must be sent as it is, without a "
-                                         "Content-Encoding");
+    if (!sent_plain(x, h))
+        return false;
     if (!is_json(h->content_type))
         return refuse(x, 415, "not_json", "the body must be sent as Content-Type: "
                                           "application/json");

@@ -9,7 +9,7 @@
 // What the headers say. Texts live in the exchange.
 struct headers {
     struct str host, origin, fetch_site, authorization, content_type, request_id, traceparent;
-    struct str length, transfer_encoding, content_encoding, last_event_id;
+    struct str length, transfer_encoding, content_encoding, last_event_id, content_sha256;
     int hosts, authorizations, content_lengths, transfer_encodings;
     size_t count;            // of all of them
     int64_t content_length;  // -1: not given, or not a number

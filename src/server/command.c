@@ -19,6 +19,7 @@
 #include "run/run.h"
 #include "server/command_child.h"
 #include "server/command_environment.h"
+#include "server/command_files.h"
 #include "server/command_log.h"
 #include "server/command_result.h"
 
@@ -41,6 +42,7 @@ struct work {
     struct pawl_run *run;
     struct arena arena;
     struct child child;
+    struct command_files files;
     int bell;                // eventfd: the run should stop
     struct buf output;
     bool keeps_output;       // else it is read and forgotten
@@ -219,7 +221,14 @@ static bool keep_result(struct work *w)
     if (!command_result(&w->arena, buf_str(&w->output), w->command->result_bytes_max, &json))
         return pawl_fail(w->run, PAWL_RESOURCE_LIMIT, "its result is longer than %zu bytes",
                          w->command->result_bytes_max);
-    return json.n == 0 || pawl_result(w->run, json.s);
+    const struct command_type *type = w->command->type;
+    struct command_output output = {
+        .text = buf_str(&w->output),
+        .needed = type->needs_artifact,
+        .bytes_max = type->artifact_bytes_max,
+    };
+    return command_files_take(&w->files, w->run, &w->arena, &output)
+        && (json.n == 0 || pawl_result(w->run, json.s));
 }
 
 // In the order of what says most. A command that was told to stop has not done its work, even if it
@@ -253,6 +262,7 @@ static void work_end(struct work *w)
         run_ring_on_stop(w->run, -1);
     fd_close(&w->bell);
     child_end(&w->child);
+    command_files_end(&w->files);
     arena_end(&w->arena);
 }
 
@@ -262,7 +272,7 @@ static bool begin(struct work *w, char *const *arguments, struct pawl_error *err
     struct child_plan plan = {
         .arguments = arguments,
         .directory = type->directory ? type->directory : "",
-        .environment = command_environment(&w->arena, w->run, type),
+        .environment = command_environment(&w->arena, w->run, type, &w->files),
         .input = str_of(pawl_payload(w->run)),
         .grace_us = w->command->grace_us,
     };
@@ -288,10 +298,15 @@ static bool run_command(struct pawl_run *run, const struct command *command,
 {
     struct work w = { .command = command, .run = run, .bell = -1, .keeps_output = keeps_output };
     struct pawl_error err;
+    w.files = (struct command_files){ .fd = -1 };
     w.child = (struct child){ .out = -1, .err = -1, .status = -1, .control = -1 };
     w.output = buf_new(&w.arena, command->result_bytes_max);
     w.late_at = late_at(&w);
     w.give_up_at = INT64_MAX;
+    if (keeps_output && !command_files_begin(&w.files, run, &w.arena)) {
+        work_end(&w);
+        return false;
+    }
     log_begin(&w.log, run, command->log_bytes_max);
     bool begun = begin(&w, arguments, &err);
     if (begun)

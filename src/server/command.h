@@ -23,6 +23,8 @@ struct command_type {
     const char *policy;        // of jobs that name none
     size_t result_bytes_max;   // longer is a failure of the class `resource_limit`; 0: 1 MiB
     size_t log_bytes_max;      // of one run; the rest of the log is dropped; 0: 256 KiB
+    int64_t artifact_bytes_max;  // of one; 0: no limit
+    bool needs_artifact;       // without one, what it prints becomes one
 };
 
 struct pawl_handler;

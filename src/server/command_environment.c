@@ -75,6 +75,14 @@ static void add_base(struct list *list)
     }
 }
 
+static void add_files(struct list *list, const struct command_files *files)
+{
+    if (!files->directory)
+        return;
+    add(list, "PAWL_ARTIFACTS", strlen("PAWL_ARTIFACTS"), files->out);
+    add(list, "PAWL_INPUTS", strlen("PAWL_INPUTS"), files->in);
+}
+
 // With the NULL at its end.
 static char **finished(struct list *list)
 {
@@ -91,10 +99,11 @@ char **environment_of(struct arena *arena, const struct variable *variables, siz
 }
 
 char **command_environment(struct arena *arena, const struct pawl_run *run,
-                           const struct command_type *type)
+                           const struct command_type *type, const struct command_files *files)
 {
     struct list list = list_of(arena, sizeof(char *));
     add_run(&list, run);
+    add_files(&list, files);
     add_type(&list, type);
     add_base(&list);
     return finished(&list);

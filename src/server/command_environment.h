@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "server/command.h"
+#include "server/command_files.h"
 
 struct pawl_run;
 
@@ -17,4 +18,4 @@ char **environment_of(struct arena *arena, const struct variable *variables, siz
 // Variables for child_plan.environment. A name stands once: Pawl's own about the run come first,
 // then those of the type, then PATH, HOME, TMPDIR and LANG. NULL when there is no memory.
 char **command_environment(struct arena *arena, const struct pawl_run *run,
-                           const struct command_type *type);
+                           const struct command_type *type, const struct command_files *files);

@@ -156,6 +156,8 @@ static const struct config_row limit_rows[] = {
     { "result", &kind_size, LIMIT(result_bytes), "1MiB", "of one job", 1 << 10, 1 << 20 },
     { "body", &kind_size, LIMIT(body_bytes), "8MiB", "of one request; at least `payload`",
       1 << 10, 64 << 20 },
+    { "artifact_bytes", &kind_size, LIMIT(artifact_bytes), "1GiB", "of one artifact",
+      1 << 10, (int64_t)1 << 40 },
     { "bulk_jobs", &kind_number, LIMIT(bulk_jobs), "1000", "jobs in one request", 1, 10000 },
     { "json_depth", &kind_number, LIMIT(json_depth), "32",
       "levels of nesting in a request or a job", 4, JSON_DEPTH_MAX },

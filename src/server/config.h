@@ -13,7 +13,7 @@
 
 // Numbers are int64_t, sizes are bytes, times microseconds: one row of a table fits each.
 struct config_limits {
-    int64_t payload_bytes, result_bytes, body_bytes;
+    int64_t payload_bytes, result_bytes, body_bytes, artifact_bytes;
     int64_t bulk_jobs;                // in one request
     int64_t json_depth;
     int64_t connections, connections_per_address;  // per address 0: no limit

@@ -15,6 +15,7 @@ struct draft {
     struct config_type type;
     struct str category, policy, queue;
     int64_t timeout_us, grace_us, bucket_us;  // 0: not said
+    bool authoritative, may_write;
 };
 
 // ----- kinds of its own
@@ -171,9 +172,9 @@ static const struct config_row rows[] = {
       "whether `scheduled_for` may be sent; always so for notifications and maintenance" },
     { "secrets", &kind_choice, MEMBER(draft, type.type.secrets_allowed), "refuse",
       "what happens when a payload looks as if it held a secret", .words = secrets },
-    { "authoritative", &kind_switch, MEMBER(draft, type.type.authoritative), "false",
+    { "authoritative", &kind_switch, MEMBER(draft, authoritative), "false",
       "whether its results are the truth itself, not derived from it" },
-    { "may_write", &kind_switch, MEMBER(draft, type.type.may_write), "false",
+    { "may_write", &kind_switch, MEMBER(draft, may_write), "false",
       "of planning: whether a job with `authorized_by` may have other effects than its plan" },
     { "runbook", &kind_text, MEMBER(draft, type.type.runbook), NULL,
       "what an operator should do with a dead letter", .max = RUNBOOK_BYTES_MAX },
@@ -215,6 +216,8 @@ static struct policy policy_of(const struct config *config, const struct draft *
         policy.queue = draft->queue;
     if (draft->timeout_us)
         policy.timeout_us = draft->timeout_us;
+    policy.authoritative = draft->authoritative;
+    policy.may_write = draft->may_write;
     return policy;
 }
 
@@ -251,7 +254,7 @@ static void check_whole(const struct reading *r, const struct draft *draft,
         { "bucket", type->key.kind != RECIPE_NOTIFICATION,
           "is only for notifications whose key is not made in another way" },
         { "may_write", type->category != CATEGORY_PLANNING, "is only for category planning" },
-        { "commit", effects_refused(type->policy.category, EFFECT_FINISH) != 0,
+        { "commit", effects_judge(&type->policy, true, EFFECT_FINISH).refused != 0,
           "is not allowed: a job of this category may not act on the world" },
         { "commit", !draft->type.run && !node_find(node, "run"),
           "needs a `run`, after which it comes" },
@@ -313,6 +316,8 @@ static json_t *show_type(struct arena *arena, const struct config_type *type)
         .grace_us = type->grace_us,
         .bucket_us = type->type.key.bucket_us,
         .queue = policy->queue,
+        .authoritative = policy->authoritative,
+        .may_write = policy->may_write,
     };
     json_t *object = table_show(arena, &type_table, &draft);
     json_object_set_new(object, "category", json_stringn(policy->category.s, policy->category.n));

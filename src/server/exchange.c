@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/json_put.h"
@@ -44,6 +45,10 @@ void exchange_traced(const struct exchange *x)
 
 static void answer_none(struct exchange *x)
 {
+    if (x->has_file)
+        close(x->file);
+    x->has_file = false;
+    x->headers[0].name = NULL;
     json_decref(x->answer);
     x->answer = NULL;
 }

@@ -33,6 +33,7 @@ struct exchange {
     struct str traceparent, last_event_id;
     struct trace trace;           // with the span of this request; none: it is not traced
     uint64_t trace_parent;        // the span of the caller; 0: none
+    struct str sent_type, sent_sha256;  // of the body, as its headers say
     json_t *body;                 // NULL: none
     void *data;                   // of the route: what it read, what it found
     struct problems problems;
@@ -45,6 +46,12 @@ struct exchange {
     const char *content_type;     // NULL: application/json
     const char *location;         // NULL: none
     int64_t retry_after_s;        // 0: none
+    struct {
+        const char *name, *value;
+    } headers[4];                 // more of them; the first without a name ends them
+    bool has_file;                // the body is a file ...
+    int file;                     // ... which is closed with the answer ...
+    int64_t file_bytes;           // ... and has so many bytes
     bool stream;                  // server-sent events: see http_stream.h
 
     // Waiting; see hub.h.

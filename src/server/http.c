@@ -11,10 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/aside.h"
 #include "server/http_guard.h"
 #include "server/http_header.h"
 #include "server/http_listen.h"
-#include "server/http_stream.h"
+#include "server/http_request.h"
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -23,6 +24,7 @@
 #include "server/server.h"
 
 enum { HEADER_BYTES_MAX = 16 << 10,
+       STREAM_PIECE = 1 << 20,
        SURPLUS_MAX = 64,     // connections past the limit that are still told so
        OTHER_FDS = 192 };    // the store's, the log's, those of commands
 
@@ -39,18 +41,6 @@ struct http {
     _Atomic size_t waiting;  // ... of which so many are suspended
 };
 
-// What the protocol side knows of a request. The exchange comes first: one is the other.
-struct request {
-    struct exchange x;
-    struct MHD_Connection *connection;
-    struct link *link;
-    struct headers headers;
-    struct str allowed;  // methods, with 405
-    char *body;          // as far as it has come
-    size_t bytes, room, bytes_max;
-    enum { READING, REFUSED, WAITING, RESUMED, ANSWERED } stage;
-};
-
 static struct link *link_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -63,59 +53,6 @@ static struct request *request_of(struct exchange *x)
 
 // ----- answering
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value)
-{
-    if (value && *value)
-        (void)!MHD_add_response_header(response, name, value);  // without memory it is left out
-}
-
-static void add_headers(struct request *r, struct MHD_Response *response)
-{
-    struct exchange *x = &r->x;
-    struct arena *a = &x->arena;
-    add_header(response, "Content-Type", x->content_type ? x->content_type : "application/json");
-    add_header(response, "Cache-Control", "no-store");
-    add_header(response, "X-Content-Type-Options", "nosniff");
-    add_header(response, "X-Request-Id", str_cstr(a, x->caller.request_id));
-    add_header(response, "traceparent", str_cstr(a, x->traceparent));
-    add_header(response, "Allow", str_cstr(a, r->allowed));
-    add_header(response, "Location", x->location);
-    if (x->retry_after_s)
-        add_header(response, "Retry-After",
-                   str_format(a, "%lld", (long long)x->retry_after_s).s);
-    if (x->status == 401)
-        add_header(response, "WWW-Authenticate", "Bearer");
-    if (guard_closes(r->link) || atomic_load(&x->server->draining))
-        add_header(response, "Connection", "close");
-}
-
-static struct MHD_Response *response_of(struct exchange *x)
-{
-    if (x->stream)
-        return stream_response(x);
-    struct str text = x->answer ? json_text(&x->arena, x->answer) : x->text;
-    // The library asks for a pointer it may change and does not: the text lives in the exchange,
-    // which outlives the response.
-    union {
-        const char *ours;
-        void *theirs;
-    } body = { .ours = text.n ? text.s : "" };
-    return MHD_create_response_from_buffer(text.n, body.theirs, MHD_RESPMEM_PERSISTENT);
-}
-
-static enum MHD_Result send_answer(struct request *r)
-{
-    struct MHD_Response *response = response_of(&r->x);
-    if (!response)
-        return MHD_NO;
-    r->stage = ANSWERED;
-    guard_rest(r->link);
-    add_headers(r, response);
-    enum MHD_Result queued = MHD_queue_response(r->connection, (unsigned)r->x.status, response);
-    MHD_destroy_response(response);
-    return queued;
-}
-
 static enum MHD_Result finish(struct request *r, bool done, struct pawl_error *err)
 {
     struct exchange *x = &r->x;
@@ -125,7 +62,7 @@ static enum MHD_Result finish(struct request *r, bool done, struct pawl_error *e
         done = fail(err, PAWL_NO_MEMORY, "no memory for the answer");
     if (!done)
         exchange_refuse(x, err);
-    return send_answer(r);
+    return request_answer(r);
 }
 
 // ----- waiting
@@ -176,7 +113,7 @@ static void write_answered(struct operation *operation)
         http_resume(x);
 }
 
-static void submit(struct exchange *x)
+void http_submit(struct exchange *x)
 {
     struct pawl_error err = {0};
     if (pipeline_submit(x->server->pawl->pipeline, &x->operation, &err))
@@ -193,7 +130,7 @@ static void wake_write(struct exchange *x)
         bool goes_on = !hub_time_over(x) && http_listens(x);
         struct exchange *next = goes_on ? NULL : hub_pass_on(x);
         if (goes_on)
-            submit(x);
+            http_submit(x);
         else
             http_resume(x);
         x = next;
@@ -211,7 +148,10 @@ static enum MHD_Result begin_write(struct request *r)
         .caller = &x->caller,
     };
     http_suspend(&r->x);
-    submit(x);
+    if (x->route->settle)
+        aside_do(x->server->aside, x);
+    else
+        http_submit(x);
     return MHD_YES;
 }
 
@@ -265,6 +205,7 @@ static size_t body_max(const struct request *r)
         [BODY_NONE] = 0,
         [BODY_SMALL] = (size_t)limits->payload_bytes + (64 << 10),
         [BODY_BULK] = (size_t)limits->body_bytes,
+        [BODY_STREAM] = (size_t)limits->artifact_bytes,
     };
     return sizes[r->x.route->body_size];
 }
@@ -289,7 +230,7 @@ static enum MHD_Result refuse_body(struct request *r)
     r->stage = REFUSED;
     if (r->headers.has_body || r->x.status == 400)  // unsound: who knows where the next begins
         guard_close_after(r->link);
-    return r->headers.has_body ? send_answer(r) : MHD_YES;
+    return r->headers.has_body ? request_answer(r) : MHD_YES;
 }
 
 // More than the route takes.
@@ -301,6 +242,14 @@ static void refuse_size(struct request *r)
         exchange_refuse_as(&r->x, 413, "too_large", "the body is too large: at most %zu bytes are "
                                                     "taken",
                            r->bytes_max);
+}
+
+// What the route reads into, and the query. False: the answer is set, or there is no memory.
+static bool begin_data(struct request *r)
+{
+    struct exchange *x = &r->x;
+    x->data = arena_alloc(&x->arena, x->route->data_bytes + 1);
+    return x->data && query_read(r->connection, x);
 }
 
 // The first call for a request: its headers are there.
@@ -333,7 +282,25 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
         refuse_size(r);
         return refuse_body(r);
     }
+    if (r->x.route->take && !begin_data(r))
+        return r->x.data ? refuse_body(r) : MHD_NO;
     guard_body(r->link);
+    return MHD_YES;
+}
+
+// A part of a body that is not kept here. Who keeps on sending has time: so much in each period.
+static enum MHD_Result take_body(struct request *r, const char *data, size_t bytes)
+{
+    struct pawl_error err = {0};
+    size_t before = r->bytes / STREAM_PIECE;
+    r->bytes += bytes;
+    if (r->bytes / STREAM_PIECE != before)
+        guard_body(r->link);
+    if (r->x.route->take(&r->x, data, bytes, &err))
+        return MHD_YES;
+    exchange_refuse(&r->x, &err);
+    r->stage = REFUSED;
+    guard_close_after(r->link);
     return MHD_YES;
 }
 
@@ -346,6 +313,8 @@ static enum MHD_Result add_body(struct request *r, const char *data, size_t byte
         guard_close_after(r->link);
         return MHD_YES;
     }
+    if (r->x.route->take)
+        return take_body(r, data, bytes);
     if (r->bytes + bytes > r->room) {
         size_t room = 2 * r->room > r->bytes + bytes ? 2 * r->room : r->bytes + bytes;
         char *larger = realloc(r->body, room);
@@ -365,13 +334,12 @@ static enum MHD_Result complete(struct request *r)
     struct exchange *x = &r->x;
     struct pawl_error err = {0};
     guard_rest(r->link);
-    x->data = arena_alloc(&x->arena, x->route->data_bytes + 1);
-    if (!x->data || !query_read(r->connection, x)
+    if ((!x->route->take && !begin_data(r))
         || !admit_body(x, &r->headers, (struct str){ r->body, r->bytes }))
-        return x->data ? send_answer(r) : MHD_NO;
+        return x->data ? request_answer(r) : MHD_NO;
     if (x->route->prepare && !x->route->prepare(x, &err)) {
         exchange_refuse(x, &err);
-        return send_answer(r);
+        return request_answer(r);
     }
     return ways[x->route->kind](r);
 }
@@ -391,7 +359,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         *bytes = 0;
         return r->stage == READING ? add_body(r, data, n) : MHD_YES;
     }
-    return r->stage == REFUSED ? send_answer(r) : complete(r);
+    return r->stage == REFUSED ? request_answer(r) : complete(r);
 }
 
 static void log_request(const struct exchange *x)

@@ -28,3 +28,6 @@ void http_resume(struct exchange *x);
 // Whether the client of a suspended exchange is still there: a lease for one that has left would
 // only run out.
 bool http_listens(const struct exchange *x);
+
+// Hands an exchange that is suspended to the commit pipeline.
+void http_submit(struct exchange *x);

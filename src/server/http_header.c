@@ -32,6 +32,7 @@ static const struct {
     { "X-Request-Id", offsetof(struct headers, request_id), 0 },
     { "traceparent", offsetof(struct headers, traceparent), 0 },
     { "Last-Event-ID", offsetof(struct headers, last_event_id), 0 },
+    { "X-Content-SHA256", offsetof(struct headers, content_sha256), 0 },
 };
 
 // A NUL inside a value, or a space inside a name, is no header.

@@ -59,6 +59,7 @@ static const struct {
     { "/v1/deadletter/{id}", "id", "uuid", "job_id of the dead letter" },
     { "/v1/batches/{id}", "id", "uuid", "batch_id of the batch" },
     { "/v1/schedules/{name}", "name", NULL, "the schedule" },
+    { "/v1/artifacts/{id}", "id", "uuid", "artifact_id of the artifact" },
     { "/v1/keys/{id}", "id", NULL, "key_id of the key" },
 };
 
@@ -95,13 +96,22 @@ static void add_query_parameters(struct sheet *sheet, json_t *list, const struct
     }
 }
 
+static json_t *checksum_parameter(void)
+{
+    return json_pack("{s:s,s:s,s:b,s:s,s:{s:s,s:i,s:i}}", "name", "X-Content-SHA256", "in",
+                     "header", "required", false, "description",
+                     "the SHA-256 of the body in hexadecimal: other bytes are refused", "schema",
+                     "type", "string", "minLength", 64, "maxLength", 64);
+}
+
 // ----- answers
 
-static const char *content_type(const char *schema)
+const char *openapi_content(const char *schema)
 {
     static const char *const types[][2] = {
         { "Text", "text/plain" },
         { "EventStream", "text/event-stream" },
+        { "Bytes", "application/octet-stream" },
     };
     for (size_t i = 0; i < countof(types); i++)
         if (strcmp(types[i][0], schema) == 0)
@@ -128,7 +138,7 @@ static json_t *good(struct sheet *sheet, const struct route *route, int status)
         if (meanings[i].status == status)
             means = meanings[i].means;
     json_t *response = json_pack("{s:s,s:{s:{s:o}}}", "description", means, "content",
-                                 content_type(route->schema), "schema",
+                                 openapi_content(route->schema), "schema",
                                  sheet_ref(sheet, "schemas", route->schema));
     add_header(sheet, response, "X-Request-Id");
     if (status == 201)
@@ -233,6 +243,8 @@ static json_t *operation_of(struct sheet *sheet, const struct route *route)
     sheet_put(sheet, operation, "security", security_of(route));
     add_path_parameters(sheet, parameters, route->path);
     add_query_parameters(sheet, parameters, &route->query);
+    if (route->body_size == BODY_STREAM)
+        sheet_add(sheet, parameters, checksum_parameter());
     sheet_put(sheet, operation, "parameters", parameters);
     if (takes_body(route))
         sheet_put(sheet, operation, "requestBody", openapi_body(sheet, route));

@@ -12,6 +12,8 @@ struct str openapi_text(void);
 
 struct route;
 
+const char *openapi_content(const char *schema);  // the media type of what has this schema
+
 // What a route takes in its body: {"required": ..., "content": ...}.
 json_t *openapi_body(struct sheet *sheet, const struct route *route);
 

@@ -16,8 +16,10 @@ static json_t *body_schema(struct sheet *sheet, const struct route *route)
 
 json_t *openapi_body(struct sheet *sheet, const struct route *route)
 {
-    return json_pack("{s:b,s:{s:{s:o}}}", "required", !route->body_optional, "content",
-                     "application/json", "schema", body_schema(sheet, route));
+    const char *type = route->body_size == BODY_STREAM ? openapi_content(route->body_schema)
+                                                       : "application/json";
+    return json_pack("{s:b,s:{s:{s:o}}}", "required", !route->body_optional, "content", type,
+                     "schema", body_schema(sheet, route));
 }
 
 // ----- jobs

@@ -14,6 +14,7 @@ static const struct routes *const tables[] = {
     &routes_letters,
     &routes_batches,
     &routes_schedules,
+    &routes_artifacts,
     &routes_keys,
     &routes_events,
     &routes_system,

@@ -29,11 +29,17 @@ struct route {
     struct fields query, body;
     bool body_raw;               // not by fields: `prepare` reads x->body ...
     const char *body_schema;     // ... which is this, by its name in /openapi.json
-    enum body_size { BODY_NONE, BODY_SMALL, BODY_BULK } body_size;
+    enum body_size { BODY_NONE, BODY_SMALL, BODY_BULK, BODY_STREAM } body_size;
     bool body_optional;
+
+    // BODY_STREAM is not JSON and not kept: takes its next bytes as they come, after the query was
+    // read and before `prepare`.
+    bool (*take)(struct exchange *x, const char *bytes, size_t n, struct pawl_error *err);
 
     // Checks what was sent, and does what needs no store. NULL: nothing.
     bool (*prepare)(struct exchange *x, struct pawl_error *err);
+    // Does what takes long and needs no store, on a thread of its own (aside.h). NULL: nothing.
+    bool (*settle)(struct exchange *x, struct pawl_error *err);
     // Does it. May be run again: see pipeline.h.
     bool (*act)(struct exchange *x, struct tx *tx, struct pawl_error *err);
     // Makes the answer of what was done.
@@ -59,4 +65,4 @@ struct routes {
 };
 extern const struct routes routes_jobs, routes_change, routes_history, routes_leases,
     routes_executions, routes_steps, routes_queues, routes_letters, routes_schedules, routes_keys,
-    routes_system, routes_batches;
+    routes_artifacts, routes_system, routes_batches;

@@ -15,6 +15,7 @@
 enum { BATCH_MAX = 1000,
        FOLLOW_UPS_MAX = 1000,
        ANNOTATIONS_MAX = 100,
+       ARTIFACTS_MAX = 100,
        OUTCOME_BYTES = 640 };  // of an answer
 
 // What any of the calls may carry; each names its own in its table.
@@ -24,6 +25,8 @@ struct call {
     struct str worker_id;
     int64_t attempt;
     const json_t *progress, *result, *annotations, *enqueue, *error;
+    struct texts artifacts;
+    struct id *artifact_ids;
     bool done, finish;
     int64_t retry_after_ms, rows_processed;
     struct contract *follow_ups;  // checked
@@ -109,6 +112,8 @@ static const struct field commit_fields[] = {
           .summary = "jobs that exist because of this one"),
     FIELD(struct call, annotations, FIELD_OBJECTS, .max = ANNOTATIONS_MAX,
           .summary = "objects for the audit trail"),
+    FIELD(struct call, artifacts, FIELD_TEXTS, .max = ARTIFACTS_MAX,
+          .summary = "artifact_ids of what was uploaded for this job"),
     FIELD(struct call, rows_processed, FIELD_NUMBER, .max = INT64_MAX,
           .summary = "how much was done, for the audit trail"),
     FIELD(struct call, finish, FIELD_FLAG,
@@ -162,6 +167,15 @@ static void take_annotations(struct exchange *x, struct call *c)
             &x->arena, "{\"rows_processed\":%lld}", (long long)c->rows_processed);
 }
 
+static void take_artifacts(struct exchange *x, struct call *c, const char *prefix)
+{
+    c->artifact_ids = arena_new(&x->arena, struct id, c->artifacts.count + 1);
+    for (size_t i = 0; c->artifact_ids && i < c->artifacts.count; i++)
+        if (!id_parse(c->artifacts.at[i], &c->artifact_ids[i]))
+            problem_add(&x->problems, str_format(&x->arena, "%sartifacts[%zu]", prefix, i).s,
+                        "must be the id of an artifact");
+}
+
 static bool commit_check(struct exchange *x, struct call *c, const char *prefix)
 {
     size_t before = x->problems.count;
@@ -173,6 +187,7 @@ static bool commit_check(struct exchange *x, struct call *c, const char *prefix)
                     "has %zu bytes: at most %lld are kept", c->result_text.n, (long long)most);
     check_follow_ups(x, c, prefix);
     take_annotations(x, c);
+    take_artifacts(x, c, prefix);
     return x->problems.count == before;
 }
 
@@ -210,6 +225,7 @@ static bool commit(struct tx *tx, const struct lease *lease, struct call *c,
         .follow_up_count = c->follow_up_count,
         .annotations = c->annotation_texts,
         .annotation_count = c->annotation_count,
+        .outputs = { .ids = c->artifact_ids, .count = c->artifacts.count },
         .finish = c->finish,
         .done = c->done,
     };

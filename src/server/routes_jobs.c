@@ -1,6 +1,8 @@
 // Routes of jobs: enqueue, list, look, wait for the end.
 #include "base/json_put.h"
+#include "engine/artifact.h"
 #include "engine/links.h"
+#include "model/input.h"
 #include "server/hub.h"
 #include "server/job_view.h"
 #include "server/route.h"
@@ -68,6 +70,27 @@ static bool enqueue_prepare(struct exchange *x, struct pawl_error *err)
     return problems_none(&x->problems, err);
 }
 
+// Inputs belong to the contract, but only the store knows them.
+static bool check_inputs(struct exchange *x, struct tx *tx, const struct enqueueing *e,
+                         struct pawl_error *err)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        const char *prefix = e->bulk ? str_format(&x->arena, "jobs[%zu].", i).s : "";
+        if (policy_has_inputs(&e->contracts[i].policy)
+            && !inputs_check(tx, &e->contracts[i], prefix, &x->problems, err))
+            return false;
+    }
+    return problems_none(&x->problems, err);
+}
+
+static bool any_has_inputs(const struct enqueueing *e)
+{
+    bool any = false;
+    for (size_t i = 0; i < e->count; i++)
+        any |= policy_has_inputs(&e->contracts[i].policy);
+    return any;
+}
+
 // The jobs and batches that a refused job names and that there are not, each by its place.
 static bool name_links(struct exchange *x, struct tx *tx, size_t i, struct pawl_error *err)
 {
@@ -81,6 +104,8 @@ static bool name_links(struct exchange *x, struct tx *tx, size_t i, struct pawl_
 static bool enqueue_each(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct enqueueing *e = x->data;
+    if (any_has_inputs(e) && !check_inputs(x, tx, e, err))
+        return false;
     for (size_t i = 0; i < e->count; i++) {
         struct enqueued *r = &e->results[i];
         struct pawl_error why = {0};

@@ -80,17 +80,8 @@ static bool workers_answer(struct exchange *x, struct pawl_error *err)
 {
     struct working *w = x->data;
     json_t *items = json_array();
-    for (size_t i = 0; i < w->count; i++) {
-        const struct live_worker *worker = &w->workers[i];
-        struct json_field fields[] = {
-            { "worker_id", json_text_or_null(worker->worker_id) },
-            { "instance", json_text_or_null(worker->instance) },
-            { "executions", json_integer(worker->executions) },
-            { "first_seen_at", json_time_or_null(&x->arena, worker->first_seen_at) },
-            { "lease_expires_at", json_time_or_null(&x->arena, worker->lease_expires_at) },
-        };
-        json_array_append_new(items, json_object_of(fields, countof(fields)));
-    }
+    for (size_t i = 0; i < w->count; i++)
+        json_array_append_new(items, worker_json(&x->arena, &w->workers[i]));
     return exchange_answer(x, 200, exchange_page(x, items, 0), err);
 }
 

@@ -50,8 +50,25 @@ static const struct schema_field job_fields[] = {
     { "progress", SCHEMA_OBJECT, NULLABLE, NULL, "Progress", "how far it says it is" },
     { "result", SCHEMA_VALUE, NULLABLE, NULL, NULL,
       "what came out of it; null for a role that may not see it" },
+    { "authoritative", SCHEMA_FLAG, 0, NULL, NULL,
+      "true: its result and artifacts are the truth; false: derived from it" },
     { "dead_letter", SCHEMA_TEXT, NULLABLE, words_dead_letter, NULL,
       "what became of it as a dead letter; null: it is none" },
+};
+
+static const struct schema_field artifact_fields[] = {
+    { "artifact_id", SCHEMA_ID, 0, NULL, NULL, "its name for ever" },
+    { "org_id", SCHEMA_ID, 0, NULL, NULL, "whose it is" },
+    { "project_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the project it belongs to" },
+    { "sha256", SCHEMA_TEXT, 0, NULL, NULL, "the checksum of its bytes, in hexadecimal" },
+    { "bytes", SCHEMA_NUMBER, 0, NULL, NULL, "how many" },
+    { "content_type", SCHEMA_TEXT, 0, NULL, NULL, "as it was uploaded with" },
+    { "name", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what people call it" },
+    { "made_by", SCHEMA_TEXT, 0, NULL, NULL, "who stored it" },
+    { "created_at", SCHEMA_TIME, 0, NULL, NULL, "when it was stored" },
+    { "job_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the job whose commit brought it" },
+    { "exec_id", SCHEMA_ID, NULLABLE, NULL, NULL, "the execution that did" },
+    { "authoritative", SCHEMA_FLAG, 0, NULL, NULL, "true: it is the truth; false: derived" },
 };
 
 static const struct schema_field progress_fields[] = {
@@ -480,6 +497,10 @@ static const struct schema schemas[] = {
     { "Batch", NULL, FIELDS_OF(batch_fields) },
     { "BatchResult", NULL, .either = { "Called", "Refused" } },
     { "Called", NULL, FIELDS_OF(called_fields) },
+    { "Artifact", "Bytes with a checksum, which jobs work on and bring about.",
+      FIELDS_OF(artifact_fields) },
+    { "ArtifactPage", .page_of = "Artifact" },
+    { "Bytes", "Bytes as they are.", .kind = SCHEMA_TEXT },
     { "Step", "A part of a job whose result is durable.", FIELDS_OF(step_fields) },
     { "StepPage", .page_of = "Step" },
     { "HeldStep", "A step as its worker sees it.", "Step", FIELDS_OF(held_step_fields) },

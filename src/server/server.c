@@ -5,9 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/artifact.h"
 #include "model/weight.h"
 #include "server/alerter.h"
+#include "server/aside.h"
 #include "server/command.h"
+#include "server/command_files.h"
 #include "server/exchange.h"
 #include "server/http.h"
 #include "server/hub.h"
@@ -111,6 +114,8 @@ static bool use_commands(struct server *s, const struct config *config, struct p
             .grace_us = type->grace_us,
             .result_bytes_max = (size_t)config->limits.result_bytes,
             .log_bytes_max = (size_t)config->limits.log_bytes,
+            .artifact_bytes_max = config->limits.artifact_bytes,
+            .needs_artifact = effects_required(type->type.policy.category) & EFFECT_ARTIFACTS,
         };
         if (!command_handler(s->pawl, &commands[count], &s->arena, &handlers[count], err))
             return false;
@@ -150,8 +155,32 @@ static bool read_secret(struct server *s, struct pawl_error *err)
     bool read = store_secret(&reading.tx, &secret, err);
     if (read)
         memcpy(s->secret, secret, sizeof s->secret);
+    s->files = str_cstr(&s->arena, str_of(db_files(reading.db)));
     server_end_read(s, &reading);
     return read;
+}
+
+// What a process that died left behind. Whoever is at work meanwhile is not disturbed, and a
+// failure is for the next start.
+static void tidy_artifacts(struct server *s)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    struct pawl_error err = {0};
+    size_t removed = 0;
+    if (!server_begin_read(s, &reading, &arena, &err))
+        return;
+    tx_end(&reading.tx);
+    bool done = artifacts_tidy(reading.db, &removed, &err);
+    command_files_tidy(db_files(reading.db));
+    server_end_read(s, &reading);
+    if (removed > 0 || !done)
+        log_write(s->log, &(struct log_entry){
+                              .level = done ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+                              .event = "ARTIFACTS_TIDIED",
+                              .message = str_of(err.message),
+                              .fields = { LOG_INT("removed", (int64_t)removed) },
+                          });
 }
 
 // A caller without a key is admin, or refused: that tells.
@@ -170,7 +199,8 @@ static bool has_no_key(struct server *s, bool *open, struct pawl_error *err)
 static bool listen_safely(struct server *s, struct pawl_error *err)
 {
     bool open = false;
-    return read_secret(s, err) && has_no_key(s, &open, err) && http_open(&s->http, s, open, err);
+    return read_secret(s, err) && has_no_key(s, &open, err) && aside_open(&s->aside, err)
+        && http_open(&s->http, s, open, err);
 }
 
 static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
@@ -188,6 +218,7 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
         return false;
     s->pawl->traces_per_million = tracer_share(s->tracer);
     pawl_observe(s->pawl, observe, s);
+    tidy_artifacts(s);
     return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
         && alerter_use(s->alerter, config, err)
         && (!listens || listen_safely(s, err));
@@ -230,6 +261,7 @@ void server_close(struct server *s, int64_t wait_us)
     if (s->pawl)
         pawl_stop(s->pawl, wait_us);
     http_close(s->http);
+    aside_close(s->aside);
     if (s->recorded)
         server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
     alerter_stop(s->alerter);

@@ -13,6 +13,7 @@
 #include "server/letter_pace.h"
 
 struct alerter;
+struct aside;
 struct exchange;
 struct http;
 struct hub;
@@ -43,7 +44,9 @@ struct server {
     struct hub *hub;
     struct alerter *alerter;
     struct tracer *tracer;        // NULL: there are no traces
-    struct http *http;            // NULL: it does not listen
+    struct aside *aside;          // NULL: it does not listen
+    struct http *http;            // the same
+    const char *files;            // the directory of artifacts
     pawl_time started_at;
     bool recorded;                // that it started: so its end is too
     _Atomic bool draining;        // /readyz says no, and new requests are refused

@@ -2,9 +2,11 @@
 #include "store/db.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/list.h"
 #include "store/bell.h"
+#include "store/blob.h"
 #include "store/counts.h"
 #include "store/driver.h"
 #include "store/key_index.h"
@@ -28,8 +30,9 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->later = later_new();
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
+    (*db)->files = blobs_path(options->url);
     bool no_memory = !(*db)->names || !(*db)->key_index || !(*db)->counts || !(*db)->later
-                  || !(*db)->observations;
+                  || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
         return true;
@@ -48,6 +51,7 @@ void db_close(struct db *db)
     counts_free(db->counts);
     later_free(db->later);
     observations_free(db->observations);
+    free(db->files);
     db->driver->close(db);
 }
 
@@ -77,6 +81,11 @@ int64_t db_wal_bytes(const struct db *db)
     return db->driver->wal_bytes(db);
 }
 
+const char *db_files(const struct db *db)
+{
+    return db->files;
+}
+
 bool db_alone(const struct db *db)
 {
     return db->driver->alone;
@@ -95,16 +104,22 @@ void db_forget(struct db *db)
     key_index_forget(db->key_index);
 }
 
-// The latest time in the store; and whether jobs have links.
-static bool newest_time(struct tx *tx, pawl_time *newest, struct pawl_error *err)
+// What a write must know of the store before it begins: the latest time in it, whether jobs have
+// links, and that its tables are still the ones this program was made for.
+static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
+    struct db *db = tx->db;
     if (!sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err))
         return false;
     bool any = rows_next(&rows);
     *newest = any ? row_int(&rows) : 0;
     tx->has_links = any && row_int(&rows) != 0;
-    return rows_ok(&rows, err);
+    if (!rows_ok(&rows, err))
+        return false;
+    if (db->driver->schema_moved(db) || db->outdated)
+        db->outdated = !schema_still_known(tx, err);
+    return !db->outdated;
 }
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
@@ -134,7 +149,7 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         return false;
     tx->open = true;
     pawl_time newest = 0;
-    if (mode == TX_WRITE && db->has_schema && !newest_time(tx, &newest, err)) {
+    if (mode == TX_WRITE && db->has_schema && !look_first(tx, &newest, err)) {
         tx_end(tx);
         return false;
     }

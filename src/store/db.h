@@ -39,6 +39,7 @@ CHECKED bool db_open(struct db **db, const struct db_options *options, struct pa
 void db_close(struct db *db);  // NULL is fine
 uint64_t db_random(struct db *db);  // of its world, which is asked for many numbers at a time
 int64_t db_wal_bytes(const struct db *db);
+const char *db_files(const struct db *db);  // the directory of blob.h, which may not be there yet
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
@@ -78,7 +79,7 @@ struct tx {
     int64_t monotonic;            // of this process, just before `now`: what ends in the store ends
                                   // no earlier than what is counted from it here
     const struct caller *caller;  // in whose name the current operation runs
-    int64_t last_id[3];           // newest job, execution and batch; see id_make
+    int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back

@@ -14,7 +14,6 @@
 #include "store/sqlite.h"
 
 enum {
-    PAGE_BYTES = 4096,
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
     READERS_WAIT_MS = 1000,
@@ -172,10 +171,13 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     return false;
 }
 
+// What was gathered for the log and not written is dropped while the place is still ours.
 static void give_lock(struct sqlite *sqlite)
 {
-    if (sqlite->writing)
+    if (sqlite->writing) {
+        sqlite_gather_drop(sqlite->connection);
         lock_give(&sqlite->lock);
+    }
     sqlite->writing = false;
 }
 
@@ -189,6 +191,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
     sqlite->committing = false;
     if (result == SQLITE_OK) {
+        assert(!sqlite_gathered(sqlite->connection));  // or it was not synced
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -311,7 +314,7 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
-    size_t parameters = (size_t)(LATER_ROWS * queries[query].arguments);
+    size_t parameters = (size_t)LATER_ROWS * (size_t)queries[query].arguments;
     if (!sqlite->bound[query])
         sqlite->bound[query] = calloc(parameters, sizeof(struct value));
     if (!sqlite->bound[query])
@@ -374,6 +377,17 @@ static bool run_many(struct db *db, enum query query, const struct value *values
 static int64_t changed(struct db *db)
 {
     return sqlite3_changes64(sqlite_of(db)->connection);
+}
+
+// SQLite prepares a statement again when the schema is another than before.
+static bool schema_moved(struct db *db)
+{
+    struct sqlite *sqlite = sqlite_of(db);
+    int again = sqlite3_stmt_status(sqlite->statements[Q_CLOCK_NEWEST].handle,
+                                    SQLITE_STMTSTATUS_REPREPARE, 0);
+    bool moved = again != sqlite->prepared_again;
+    sqlite->prepared_again = again;
+    return moved;
 }
 
 static int64_t column_int(void *cursor, int column)
@@ -443,5 +457,7 @@ const struct db_driver sqlite_driver = {
     .wal_bytes = wal_bytes,
     .checkpoint = checkpoint_between,
     .ring = ring,
+    .copy = sqlite_copy,
+    .schema_moved = schema_moved,
     .close = close_all,
 };

@@ -3,6 +3,8 @@
 
 #include "store/db.h"
 
+struct copy_watch;
+
 struct db_driver {
     bool alone;  // see db_alone
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
@@ -24,6 +26,11 @@ struct db_driver {
     int64_t (*wal_bytes)(const struct db *db);
     bool (*checkpoint)(struct db *db, bool whole);  // see db_checkpoint and db_harden
     void (*ring)(struct db *db);  // other processes
+    bool (*copy)(struct db *db, const char *path, const struct copy_watch *watch,
+                 struct pawl_error *err);
+    // Whether anybody has changed the schema since this was asked last, or since it was opened.
+    // Costs nothing: what the newest statement noticed.
+    bool (*schema_moved)(struct db *db);
     void (*close)(struct db *db);
 };
 
@@ -35,15 +42,20 @@ struct db {
     uint64_t dice[32];        // random numbers for the next ids ...
     size_t dice_left;         // ... and how many are not used yet
     bool has_schema;
+    bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h
     struct later *later;  // rows that are inserted together; see later.h
+    char *files;          // see db_files
     const struct observers *observers;   // NULL: none; see observe.h
     struct observations *observations;  // of the current transaction
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
 bool migrate(struct db *db, bool read_only, struct pawl_error *err);
+
+// Refuses a store that a newer program has migrated while this one had it open.
+bool schema_still_known(struct tx *tx, struct pawl_error *err);

@@ -72,6 +72,25 @@ static bool make_secret(struct tx *tx, struct pawl_error *err)
     return sql_run(tx, Q_STORE_INSERT, err, TEXT(hex), INT(tx->now));
 }
 
+// A migration may change nothing but rows. Processes that have the store open look at its version
+// when its schema changes, so it does.
+static bool announce(struct tx *tx, struct pawl_error *err)
+{
+    return tx_execute(tx, "CREATE TABLE pawl_migrated (x INTEGER); DROP TABLE pawl_migrated", err);
+}
+
+bool schema_still_known(struct tx *tx, struct pawl_error *err)
+{
+    int64_t version = 0;
+    if (!version_of(tx, &version, err))
+        return false;
+    return version <= newest()
+        || fail(err, PAWL_STORE, "the store was brought to schema version %lld by a newer pawl "
+                                 "while this process, which knows %d, had it open: end it and "
+                                 "start the newer one. Nothing more is written",
+                (long long)version, newest());
+}
+
 static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
 {
     for (const struct migration_row *row = migrations; row->version; row++)
@@ -80,7 +99,7 @@ static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
                  && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version), TEXT(str_of(row->name)),
                             INT(tx->now))))
             return false;
-    return version > 0 || make_secret(tx, err);
+    return version > 0 ? announce(tx, err) : make_secret(tx, err);
 }
 
 bool schema_version(struct db *db, int64_t *version, struct pawl_error *err)

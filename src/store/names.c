@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/id.h"
-#include "model/policy.h"
+#include "model/category.h"
 #include "store/driver.h"
 
 enum { SLOTS = 1024, KEY_MAX = 640, POLICIES = 64, POLICY_KIND = NAME_KINDS, WORKER_KIND, KINDS };
@@ -38,6 +38,7 @@ struct text_slot {
 struct policy_slot {
     struct policy policy;
     struct arena texts;
+    unsigned required;  // see policy_required
     int64_t id;
 };
 
@@ -226,12 +227,28 @@ bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_e
     return text_of(tx, WORKER_KIND, Q_WORKER_TEXT, id, worker_id, err);
 }
 
+// In the column `slot`, a bit each.
+enum { MARK_SLOT = 1, MARK_AUTHORITATIVE = 2, MARK_MAY_WRITE = 4 };
+
+static int64_t marks_of(const struct policy *policy)
+{
+    return (policy->slot ? MARK_SLOT : 0) | (policy->authoritative ? MARK_AUTHORITATIVE : 0)
+         | (policy->may_write ? MARK_MAY_WRITE : 0);
+}
+
+static void take_marks(struct policy *policy, int64_t marks)
+{
+    policy->slot = marks & MARK_SLOT;
+    policy->authoritative = marks & MARK_AUTHORITATIVE;
+    policy->may_write = marks & MARK_MAY_WRITE;
+}
+
 #define POLICY_VALUES(p)                                                                          \
     TEXT((p)->name), TEXT((p)->category), TEXT((p)->queue), INT((p)->max_attempts),               \
         INT((p)->step_attempts), INT((p)->exponential), INT((p)->jitter), INT((p)->base_us),      \
         INT((p)->delay_us_max), INT((p)->timeout_us), INT((p)->lease_us),                         \
         INT((int64_t)(p)->on_crash), INT((int64_t)(p)->on_timeout), INT((p)->dead_letter),        \
-        INT((p)->key_ttl_us), INT((p)->slot)
+        INT((p)->key_ttl_us), INT(marks_of(p))
 
 static bool policy_find(struct tx *tx, const struct policy *policy, int64_t *id,
                         struct pawl_error *err)
@@ -289,7 +306,7 @@ static bool policy_read(struct tx *tx, int64_t id, struct policy *policy, struct
     policy->on_timeout = (enum on_timeout)row_int(&rows);
     policy->dead_letter = row_int(&rows) != 0;
     policy->key_ttl_us = row_int(&rows);
-    policy->slot = row_int(&rows) != 0;
+    take_marks(policy, row_int(&rows));
     return true;
 }
 
@@ -313,6 +330,7 @@ bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struct pawl_e
         return false;
     arena_end(&slot->texts);
     slot->policy = policy_copy(&slot->texts, policy);
+    slot->required = effects_required(policy->category);
     slot->id = tx->arena->failed || slot->texts.failed ? 0 : id;
     return true;
 }
@@ -324,6 +342,16 @@ bool policy_is_slot(struct tx *tx, int64_t id, bool *slot, struct pawl_error *er
     if (known->id != id && !policy_load(tx, id, &policy, err))
         return false;
     *slot = known->id == id ? known->policy.slot : policy.slot;
+    return true;
+}
+
+bool policy_required(struct tx *tx, int64_t id, unsigned *effects, struct pawl_error *err)
+{
+    const struct policy_slot *known = &tx->db->names->policies[(uint64_t)id % POLICIES];
+    struct policy policy;
+    if (known->id != id && !policy_load(tx, id, &policy, err))
+        return false;
+    *effects = known->id == id ? known->required : effects_required(policy.category);
     return true;
 }
 
@@ -367,6 +395,7 @@ bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error 
         [ID_JOB] = Q_JOB_NEWEST,
         [ID_EXECUTION] = Q_EXECUTION_NEWEST,
         [ID_BATCH] = Q_BATCH_NEWEST,
+        [ID_ARTIFACT] = Q_ARTIFACT_NEWEST,
     };
     int64_t *last = &tx->last_id[kind];
     if (*last == 0) {

@@ -36,6 +36,9 @@ CHECKED bool policy_load(struct tx *tx, int64_t id, struct policy *policy, struc
 // Whether it is of a schedule's jobs: asked at every start and every end, so nothing is copied.
 CHECKED bool policy_is_slot(struct tx *tx, int64_t id, bool *slot, struct pawl_error *err);
 
+// The effects that a commit under it must have, by its category: asked at every commit.
+CHECKED bool policy_required(struct tx *tx, int64_t id, unsigned *effects, struct pawl_error *err);
+
 // Who holds leases. Pawl's own runners have an instance and a boot; remote workers have neither.
 struct worker {
     struct str worker_id;
@@ -53,7 +56,7 @@ CHECKED bool worker_intern(struct tx *tx, int64_t org, const struct worker *work
 CHECKED bool worker_text(struct tx *tx, int64_t id, struct str *worker_id, struct pawl_error *err);
 
 // The ids of the rows a transaction is about to make: above everything that is there.
-enum id_kind { ID_JOB, ID_EXECUTION, ID_BATCH };
+enum id_kind { ID_JOB, ID_EXECUTION, ID_BATCH, ID_ARTIFACT };
 CHECKED bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error *err);
 
 // The secret that keys the hashes of idempotency keys, made with the store.

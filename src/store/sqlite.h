@@ -1,7 +1,8 @@
 // The SQLite driver's own page: what its files share. Nothing outside them sees it.
 //
 // sqlite_open.c opens a file and sets it up; db_sqlite.c runs transactions and statements on it;
-// sqlite_guest.c keeps the application's SQL away from what is Pawl's.
+// sqlite_gather.c writes its log in large pieces; sqlite_guest.c keeps the application's SQL away
+// from what is Pawl's; sqlite_copy.c copies files.
 #pragma once
 
 #include <sqlite3.h>
@@ -10,7 +11,7 @@
 #include "store/driver.h"
 #include "store/lock.h"
 
-enum { ARGUMENTS_MAX = 40 };
+enum { ARGUMENTS_MAX = 40, PAGE_BYTES = 4096 };
 
 struct statement {
     sqlite3_stmt *handle;
@@ -44,6 +45,7 @@ struct sqlite {
     struct guest guest;
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
+    int prepared_again;  // the statement that begins every write, because the schema had changed
     int64_t wal_bytes_max;
     char *path;
     dev_t device;  // what the path led to when it was opened ...
@@ -74,7 +76,19 @@ CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *e
 // Learns how long the log is, now and after every commit. The caller holds the lock.
 void sqlite_watch_log(struct sqlite *sqlite);
 
+// The name of a file system that gathers what is written to the log until that is synced, over the
+// one that is SQLite's default now: only for a connection that syncs at every commit. NULL: no
+// memory.
+const char *sqlite_gather(void);
+// Whether anything is gathered, and forgetting it: the transaction is over.
+bool sqlite_gathered(sqlite3 *connection);
+void sqlite_gather_drop(sqlite3 *connection);
+
 // Puts the guards of guest.h on a connection, and takes them off before it is closed.
 void sqlite_guard(struct sqlite *sqlite);
 void sqlite_unguard(struct sqlite *sqlite);
 CHECKED bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err);
+
+struct copy_watch;
+CHECKED bool sqlite_copy(struct db *db, const char *path, const struct copy_watch *watch,
+                         struct pawl_error *err);

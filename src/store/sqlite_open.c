@@ -142,7 +142,9 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, NULL) != SQLITE_OK)
+    bool gathers = !sqlite->read_only && !sqlite->fleeting && !sqlite->shared;
+    const char *vfs = gathers ? sqlite_gather() : NULL;
+    if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     if (sqlite->shared && !sqlite3_db_mutex(sqlite->connection))

@@ -153,6 +153,24 @@ alerts: [{name: pager, webhook: "${receiver.url}"}]
   await receiver.close();
 });
 
+test('OPS_17_several_servers_on_a_store_deliver_each_alert_once', async () => {
+  const receiver = await receive();
+  const directory = scratch();
+  const config = `${types}
+alerts: [{name: pager, webhook: "${receiver.url}"}]
+`;
+  const servers = [await start({ config, directory }), await start({ config, directory })];
+  const ids = [];
+  for (let i = 0; i < 6; i++) ids.push(...await dead(servers[i % 2]));
+  const keys = (all) => new Set(all.map((one) => one.body.dedupe_key));
+  const all = await receiver.until((got) => keys(got).size === 6);
+  assert.deepEqual(keys(all), new Set(ids.map((id) => `dead_letter:${id}`)));
+  for (const server of servers) await server.stop();
+  assert.equal(receiver.all.length, 6);
+  rmSync(directory, { recursive: true });
+  await receiver.close();
+});
+
 test('OPS_8_a_storm_is_told_in_a_few_messages_and_summaries', async () => {
   const receiver = await receive();
   const server = await start({ config: `${types}

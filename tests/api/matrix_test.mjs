@@ -8,16 +8,17 @@ import { makeKey, run, scratch, start } from './server.mjs';
 // ----- the tables
 
 const may = {
-  producer: ['enqueue', 'read', 'cancel', 'retry'],
-  worker: ['lease', 'read'],
+  producer: ['enqueue', 'read', 'cancel', 'retry', 'artifact', 'payload'],
+  worker: ['lease', 'read', 'artifact', 'payload'],
   viewer: ['read'],
-  operator: ['read', 'cancel', 'retry', 'change', 'queues', 'deadletter', 'schedules'],
+  operator: ['read', 'cancel', 'retry', 'change', 'queues', 'deadletter', 'schedules',
+             'artifact'],
   admin: ['enqueue', 'read', 'cancel', 'retry', 'change', 'queues', 'deadletter', 'schedules',
-          'lease', 'keys'],
+          'lease', 'keys', 'artifact', 'payload'],
 };
 
-// Method, path, what it needs, and a request that would do. {job}, {exec}, {letter} and {schedule}
-// stand for what a tenant or project has and another must not find.
+// Method, path, what it needs, and a request that would do. {job}, {exec}, {letter}, {schedule} and
+// {artifact} stand for what a tenant or project has and another must not find.
 const who = { worker_id: 'worker-a', attempt: 1 };
 const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, queue: 'qa' });
 const yearly = { job_type: 'type.a', cron: '0 0 1 1 *', coalesce: true, max_instances: 1,
@@ -36,6 +37,11 @@ const routes = [
   ['GET', '/v1/jobs/{job}/steps', 'read'],
   ['GET', '/v1/jobs/{job}/logs', 'read'],
   ['GET', '/v1/jobs/{job}/explain', 'read'],
+  ['GET', '/v1/jobs/{job}/artifacts', 'read'],
+  ['POST', '/v1/artifacts', 'artifact', () => ({})],
+  ['GET', '/v1/artifacts', 'read'],
+  ['GET', '/v1/artifacts/{artifact}', 'payload'],
+  ['GET', '/v1/artifacts/{artifact}/about', 'read'],
   ['POST', '/v1/jobs/{job}/submit', 'enqueue', () => ({})],
   ['POST', '/v1/jobs/{job}/retry', 'retry', () => ({})],
   ['PATCH', '/v1/jobs/{job}', 'change', () => ({ priority: 3 })],
@@ -104,6 +110,7 @@ const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  exec: '019f0000-0000-7000-8000-000000000002',
                  letter: '019f0000-0000-7000-8000-000000000003',
                  batch: '019f0000-0000-7000-8000-000000000004',
+                 artifact: '019f0000-0000-7000-8000-000000000005',
                  queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody' };
 
 const directory = scratch();
@@ -167,6 +174,14 @@ async function scheduled(project, more = {}) {
                                 { ...yearly, project_id: project, ...more }, { key: keys.admin });
   assert.equal(made.status, 201, made.text);
   return { schedule: name };
+}
+
+// An artifact of the project.
+async function stored(project) {
+  const made = await server.ask('POST', `/v1/artifacts?project_id=${project}`, { of: project },
+                                { key: keys.admin });
+  assert.equal(made.status, 201, made.text);
+  return { artifact: made.body.artifact_id };
 }
 
 // The last part of a key: the CRC-32 of what is before it, in six digits to the base of 62.
@@ -258,6 +273,7 @@ test('every route with every role is allowed or 403 as the table says', async ()
       const at = path.includes('{key}')
         ? { key: makeKey(directory, 'viewer', { org: A }).key_id }
         : path.includes('{schedule}') ? await scheduled(P1)
+        : path.includes('{artifact}') ? await stored(P1)
         : path.includes('{letter}') ? await dead(P1, `${role} ${method} ${path}`)
         : path.includes('{batch}') || /at\.batch/.test(body) ? await batched(P1)
         : await running(P1, `${role} ${method} ${path} ${body}`.slice(0, 200));
@@ -304,7 +320,7 @@ async function looksUnknown(at, key, queue_status) {
 
 test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P1, 'of a'), ...await scheduled(P1), ...await dead(P1, 'dead a'),
-               ...await batched(P1),
+               ...await batched(P1), ...await stored(P1),
                key: makeKey(directory, 'viewer', { org: A }).key_id };
   await looksUnknown(at, keys.b, 404);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
@@ -313,7 +329,7 @@ test('another tenant\'s ids answer as unknown ones do, on every route', async ()
 
 test('another project\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P2, 'of p2'), ...await scheduled(P2), ...await dead(P2, 'dead p2'),
-               ...await batched(P2),
+               ...await batched(P2), ...await stored(P2),
                key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
   await looksUnknown(at, keys.p1, 403);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
@@ -340,7 +356,7 @@ test('waiting for another tenant\'s job does not wait', async () => {
 // ----- lists, counts, cursors
 
 const lists = ['/v1/jobs', '/v1/queues', '/v1/deadletter', '/v1/deadletter/groups', '/v1/schedules',
-               '/v1/stats', '/v1/workers', '/v1/audit', '/v1/keys'];
+               '/v1/stats', '/v1/workers', '/v1/audit', '/v1/keys', '/v1/artifacts'];
 
 async function listed(key, query = '') {
   const all = {};
@@ -354,7 +370,8 @@ async function listed(key, query = '') {
 
 test('what a tenant does changes nothing in another\'s lists and counts', async () => {
   const before = await listed(keys.b);
-  const at = { ...await running(P1, 'unseen'), ...await dead(P1, 'unseen death') };
+  const at = { ...await running(P1, 'unseen'), ...await dead(P1, 'unseen death'),
+               ...await stored(P1) };
   await server.post(`/v1/queues/${at.queue}/pause`, {}, { key: keys.admin });
   await server.post('/v1/keys', { role: 'viewer', name: 'unseen' }, { key: keys.admin });
   const { schedule } = await scheduled(P1, { payload: { unseen: 1 } });
@@ -363,17 +380,18 @@ test('what a tenant does changes nothing in another\'s lists and counts', async 
   const now = await listed(keys.b);
   assert.deepEqual(now, before);
   const text = JSON.stringify(now);
-  for (const mark of [A, P1, P2, at.job, at.exec, at.letter, 'worker-a', 'type.a', '"qa', 'unseen'])
+  for (const mark of [A, P1, P2, at.job, at.exec, at.letter, at.artifact, 'worker-a', 'type.a',
+                      '"qa', 'unseen'])
     assert.ok(!text.includes(mark), `${mark} is in another tenant's lists`);
 });
 
 test('what happens in a project changes nothing in the lists of another\'s key', async () => {
   const before = await listed(keys.p1);
   const at = { ...await running(P2, 'unseen by p1'), ...await scheduled(P2),
-               ...await dead(P2, 'death unseen by p1') };
+               ...await dead(P2, 'death unseen by p1'), ...await stored(P2) };
   const now = await listed(keys.p1);
   assert.deepEqual(now, before);
-  for (const mark of [P2, at.job, at.exec, at.letter, `"${at.schedule}"`])
+  for (const mark of [P2, at.job, at.exec, at.letter, at.artifact, `"${at.schedule}"`])
     assert.ok(!JSON.stringify(now).includes(mark), `${mark} is in another project's lists`);
   const asked = await listed(keys.p1, `?project_id=${P2}`);
   assert.deepEqual(asked['/v1/jobs'].items, []);
@@ -381,7 +399,8 @@ test('what happens in a project changes nothing in the lists of another\'s key',
 
 test('a cursor of one tenant is none of another', async () => {
   for (let i = 0; i < 3; i++) await server.post('/v1/jobs', job(`page ${i}`), { key: keys.b });
-  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys', '/v1/schedules', '/v1/deadletter']) {
+  for (const path of ['/v1/jobs', '/v1/audit', '/v1/keys', '/v1/schedules', '/v1/deadletter',
+                      '/v1/artifacts']) {
     const { body } = await server.get(`${path}?limit=1`, { key: keys.admin });
     assert.ok(body.next_cursor, path);
     const [theirs, wrong] = await Promise.all([body.next_cursor, '1-00000000'].map(

@@ -111,7 +111,7 @@ test('every schema of the document is one, and every reference leads somewhere',
 
 // Only what can be anything, and what a text holds, has no fields.
 test('the schemas of answers allow no other field', () => {
-  const any = ['Object', 'Text', 'EventStream', 'Enqueue', 'Operation'];
+  const any = ['Object', 'Text', 'Bytes', 'EventStream', 'Enqueue', 'Operation'];
   for (const [name, schema] of Object.entries(document.components.schemas)) {
     if (any.includes(name) || schema.oneOf) continue;
     assert.equal(schema.additionalProperties, false, name);
@@ -358,6 +358,21 @@ test('schedules: put, changed, listed, run by hand, paused, removed', async () =
   assert.equal((await as('viewer', 'GET', `${at}/runs`)).body.items.length, 3);
 });
 
+test('artifacts: bytes in and out, and what is known of them', async () => {
+  const made = await conformance.ask(server, 'POST', '/v1/artifacts?name=a.bin', undefined, {
+    key: keys.worker, body: 'some bytes',
+    headers: { 'content-type': 'application/octet-stream' } });
+  const at = `/v1/artifacts/${made.body.artifact_id}`;
+  assert.deepEqual([made.status, made.headers.get('location')], [201, at]);
+  assert.equal((await as('worker', 'GET', at)).text, 'some bytes');
+  const { body: known } = await as('viewer', 'GET', `${at}/about`);
+  assert.deepEqual((await as('viewer', 'GET', '/v1/artifacts?limit=1')).body.items, [known]);
+  const lease = await leased();
+  await call(lease, 'commit', { artifacts: [known.artifact_id] });
+  const { items: [own] } = (await as('viewer', 'GET', `/v1/jobs/${lease.job_id}/artifacts`)).body;
+  assert.deepEqual(own, { ...known, job_id: lease.job_id, exec_id: lease.exec_id });
+});
+
 test('events: a stream of them, each as the document says', async () => {
   const stop = new AbortController();
   const answer = await fetch(`${server.url}/v1/events?last_event_id=0`, {
@@ -445,7 +460,7 @@ test('400, 413, 415, 422, 431: what cannot be read', async () => {
         .status;
     const head = [`${one.method} ${path} HTTP/1.1`, 'Host: localhost',
                   `Authorization: Bearer ${keys.admin}`, 'Content-Type: application/json'];
-    const large = await raw(server.port, [...head, 'Content-Length: 99999999']);
+    const large = await raw(server.port, [...head, 'Content-Length: 9999999999']);
     assert.equal(large.status, one.operation.requestBody ? 413 : 400, one.name);
     conformance.answered(one.method, path, large);
     const headers = await raw(server.port, [...head, ...Array(200).fill('X-More: 1')]);
@@ -456,9 +471,10 @@ test('400, 413, 415, 422, 431: what cannot be read', async () => {
     conformance.answered(one.method, path, lengths);
     assert.equal(await ask(`${path}?odd=1`, {}, body(one)), 422, one.name);
     if (!one.operation.requestBody) continue;
+    assert.equal(await ask(path, { headers: { 'content-encoding': 'gzip' } }, {}), 415, one.name);
+    if (!one.operation.requestBody.content['application/json']) continue;
     assert.equal(await ask(path, { body: '{"a":1,"a":2}' }), 400, one.name);
     assert.equal(await ask(path, { body: 'a=1', headers: { 'content-type': 'text/plain' } }), 415);
-    assert.equal(await ask(path, { headers: { 'content-encoding': 'gzip' } }, {}), 415, one.name);
     assert.equal(await ask(path, {}, { odd: 1 }), 422, one.name);
   }
 });

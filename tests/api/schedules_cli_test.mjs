@@ -128,3 +128,12 @@ test('SLOT_8_what_is_not_there_and_what_is_not_said_is_refused', async () => {
   assert.equal((await ask(['schedule', 'smash', 'nightly'])).status, 2);
   assert.equal((await ask(['schedule', 'show'])).status, 2);
 });
+
+test('SLOT_8_the_slot_of_a_trigger_may_be_now_in_whole_seconds', async () => {
+  const before = Date.now();
+  const job = JSON.parse(await good(['schedule', 'trigger', 'nightly', '--slot', 'now', '--json']));
+  const { items } = JSON.parse(await good(['schedule', 'runs', 'nightly', '--json']));
+  const slot = items.find((run) => run.job_id === job.job_id).scheduled_for;
+  assert.match(slot, /:\d\d\.000Z$/);
+  assert.ok(Date.parse(slot) > before - 1000 && Date.parse(slot) <= Date.now(), slot);
+});

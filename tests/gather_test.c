@@ -1,0 +1,121 @@
+// The log is written in large pieces: what that must not change.
+#include "fixture.h"
+
+#include <string.h>
+
+#include "faulty_vfs.h"
+
+// Stores opened from now on write through a disk that can be told to fail.
+static void use_faulty_disk(struct box *box)
+{
+    faulty_vfs_install();
+    box_reopen(box);
+}
+
+static void use_real_disk(struct box *box)
+{
+    faulty_vfs_remove();
+    box_reopen(box);
+}
+
+static struct str payload_of(size_t bytes)
+{
+    char *text = arena_raw(test_arena(), bytes + 1);
+    memset(text, 'x', bytes);
+    memcpy(text, "{\"x\":\"", 6);
+    memcpy(text + bytes - 2, "\"}", 3);
+    return (struct str){ text, bytes };
+}
+
+static void add(struct box *box, struct tx *tx, int jobs, size_t bytes)
+{
+    struct contract contract = contract_for(box, "report");
+    struct pawl_error err = {0};
+    struct job job;
+    bool known;
+    contract.payload = payload_of(bytes);
+    for (int i = 0; i < jobs; i++)
+        MUST(job_enqueue(tx, &contract, &job, &known, &err));
+}
+
+// In one transaction.
+static bool store(struct box *box, struct db *db, int jobs, struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    EXPECT(tx_begin(db, TX_WRITE, test_arena(), &tx, err));
+    add(box, &tx, jobs, 300);
+    return tx_commit(&tx, err);
+}
+
+static int64_t stored(struct box *box)
+{
+    return box_number(box, "SELECT count(*) FROM jobs");
+}
+
+TEST_EACH_DB(OPS_9_a_commit_is_written_in_few_pieces)
+{
+    struct pawl_error err = {0};
+    use_faulty_disk(box);
+    faulty_vfs.writes = 0;
+    MUST(store(box, box->db, 300, &err));
+    EXPECT(faulty_vfs.writes >= 1 && faulty_vfs.writes <= 12);  // of 60 pages and more
+    EXPECT_INT(stored(box), 300);  // and it is all there for others
+    use_real_disk(box);
+}
+
+TEST_EACH_DB(OPS_9_a_piece_that_cannot_be_written_leaves_nothing_of_its_transaction)
+{
+    enum { JOBS = 200, PIECES = 6 };
+    int refused = 0;
+    use_faulty_disk(box);
+    for (int n = 1; n <= PIECES; n++) {
+        struct pawl_error err = {0};
+        int64_t before = stored(box);
+        faulty_vfs.fail_write = n;
+        bool done = store(box, box->db, JOBS, &err);
+        faulty_vfs.fail_write = 0;
+        refused += !done;
+        box_reopen(box);
+        EXPECT_INT(stored(box), done ? before + JOBS : before);
+        MUST(store(box, box->db, 1, &err));
+        EXPECT_INT(stored(box), (done ? before + JOBS : before) + 1);
+    }
+    EXPECT(refused >= 2 && refused < PIECES);
+    use_real_disk(box);
+}
+
+TEST_EACH_DB(OPS_9_after_a_full_disk_the_same_connection_goes_on)
+{
+    struct pawl_error err = {0};
+    use_faulty_disk(box);
+    for (int i = 0; i < 3; i++) {
+        faulty_vfs.full = true;
+        EXPECT_REFUSED(PAWL_DISK_FULL, store(box, box->db, 200, &err));
+        faulty_vfs.full = false;
+        EXPECT_INT(stored(box), i);
+        MUST(store(box, box->db, 1, &err));
+    }
+    EXPECT_INT(stored(box), 3);
+    use_real_disk(box);
+}
+
+// More than the cache holds goes to the log before the commit. Taken back it is of no use, and
+// written later it would be in the place of what others have stored meanwhile: they store enough to
+// come to where the first piece ended and the next was gathered.
+TEST_EACH_DB(OPS_9_what_was_taken_back_is_never_written_over_what_others_stored)
+{
+    enum { LARGE = 20 * 1000, OTHERS = 800 };
+    struct pawl_error err = {0};
+    use_faulty_disk(box);
+    struct db *other = box_second(box, false);
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    for (faulty_vfs.writes = 0; faulty_vfs.writes == 0;)
+        add(box, &tx, 1, LARGE);
+    tx_end(&tx);
+    MUST(store(box, other, OTHERS, &err));
+    MUST(store(box, box->db, 1, &err));
+    EXPECT_INT(stored(box), OTHERS + 1);
+    db_close(other);
+    use_real_disk(box);
+}
