@@ -32,10 +32,10 @@ SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r
 -- ===== the clock
 
 -- Every change leaves an event, so the newest event tells the latest time in the store. And whether
--- any job of the store has a row in `links`: if none has, nobody asks for that of each.
+-- any job of the store has a row in `job_links`: if none has, nobody asks for that of each.
 -- name: clock_newest
--- scans: of links its first row
-SELECT at, CASE WHEN EXISTS (SELECT 1 FROM links) THEN 1 ELSE 0 END
+-- scans: of job_links its first row
+SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
 -- ===== names
@@ -998,9 +998,9 @@ SELECT coalesce(min((SELECT min(h.job)
 -- Since when a ready job could be claimed.
 -- name: job_ready_since
 SELECT max(j.created_at, coalesce(j.scheduled_for, 0), coalesce(c.run_at, 0), --sqlite
-           coalesce((SELECT l.fulfilled_at FROM links l WHERE l.job = j.id), 0), --sqlite
+           coalesce((SELECT l.fulfilled_at FROM job_links l WHERE l.job = j.id), 0), --sqlite
            coalesce((SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id), 0)) --sqlite
---postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT l.fulfilled_at FROM links l WHERE l.job = j.id), (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
+--postgres: SELECT greatest(j.created_at, j.scheduled_for, c.run_at, (SELECT l.fulfilled_at FROM job_links l WHERE l.job = j.id), (SELECT max(e.finished_at) FROM executions e WHERE e.job = j.id))
   FROM jobs j
   LEFT JOIN changes c ON c.job = j.id
  WHERE j.id = $1;
@@ -1310,6 +1310,12 @@ SELECT a.id, a.id_low, a.org, a.file FROM artifacts a
    AND NOT EXISTS (SELECT 1 FROM artifact_inputs i WHERE i.artifact = a.id)
  ORDER BY a.created_at, a.id LIMIT $2;
 
+-- name: retention_artifacts_count
+-- scans: once, when somebody asks what would go
+SELECT count(*) FROM artifacts a
+ WHERE a.job IS NULL AND a.created_at < $1
+   AND NOT EXISTS (SELECT 1 FROM artifact_inputs i WHERE i.artifact = a.id);
+
 -- name: artifact_has_file
 SELECT count(*) FROM artifacts WHERE file = $1;
 
@@ -1423,72 +1429,72 @@ SELECT j.project_id, x.state, x.failure_type
  WHERE j.id = $1 AND j.id_low = $2 AND j.org = $3;
 
 -- name: link_insert
-INSERT INTO links (job, org, batch, batch_low, after_jobs, pending, doom)
+INSERT INTO job_links (job, org, batch, batch_low, after_jobs, pending, doom)
 VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- A job that somebody waits for from now on.
 -- name: link_awaited
-INSERT INTO links (job, org) VALUES ($1, $2) ON CONFLICT (job) DO NOTHING;
+INSERT INTO job_links (job, org) VALUES ($1, $2) ON CONFLICT (job) DO NOTHING;
 
 -- name: link_load
-SELECT pending, after_jobs, batch, batch_low, doom FROM links WHERE job = $1;
+SELECT pending, after_jobs, batch, batch_low, doom FROM job_links WHERE job = $1;
 
 -- name: link_doom
-UPDATE links SET doom = $2 WHERE job = $1;
+UPDATE job_links SET doom = $2 WHERE job = $1;
 
 -- One of the jobs it waits for has succeeded: how many are left.
 -- name: link_fulfil
-UPDATE links SET pending = pending - 1,
+UPDATE job_links SET pending = pending - 1,
        fulfilled_at = CASE WHEN pending = 1 THEN $2 ELSE fulfilled_at END
  WHERE job = $1 AND pending > 0;
 
 -- name: wait_insert
-INSERT INTO waits (awaited, job, org) VALUES ($1, $2, $3);
+INSERT INTO job_waits (awaited, job, org) VALUES ($1, $2, $3);
 
 -- name: wait_delete
-DELETE FROM waits WHERE awaited = $1 AND job = $2;
+DELETE FROM job_waits WHERE awaited = $1 AND job = $2;
 
 -- name: waits_delete_of
-DELETE FROM waits WHERE job = $1;
+DELETE FROM job_waits WHERE job = $1;
 
 -- name: waits_for
-SELECT job FROM waits WHERE awaited = $1 ORDER BY job LIMIT $2;
+SELECT job FROM job_waits WHERE awaited = $1 ORDER BY job LIMIT $2;
 
 -- What a job waits for, the oldest first.
 -- name: waits_of
-SELECT awaited FROM waits WHERE job = $1 ORDER BY awaited LIMIT $2;
+SELECT awaited FROM job_waits WHERE job = $1 ORDER BY awaited LIMIT $2;
 
 -- Only if somebody waits for it.
 -- name: ending_insert
-INSERT INTO endings (job, org)
-SELECT w.awaited, w.org FROM waits w WHERE w.awaited = $1 LIMIT 1;
+INSERT INTO job_endings (job, org)
+SELECT w.awaited, w.org FROM job_waits w WHERE w.awaited = $1 LIMIT 1;
 
 -- name: ending_first
 -- scans: its first row
 SELECT e.job, j.id_low, x.state, x.failure_type
-  FROM endings e
+  FROM job_endings e
   JOIN jobs j ON j.id = e.job
   JOIN outcomes x ON x.job = e.job
  ORDER BY e.job LIMIT 1;
 
 -- name: ending_delete
-DELETE FROM endings WHERE job = $1;
+DELETE FROM job_endings WHERE job = $1;
 
 -- ===== batches
 
 -- name: batch_newest
-SELECT coalesce(max(id), 0) FROM batches;
+SELECT coalesce(max(id), 0) FROM job_batches;
 
 -- It counts as one of its jobs until it is made, so that it cannot end before.
 -- name: batch_insert
-INSERT INTO batches (id, id_low, org, project_id, name, idempotency_key, content, created_at,
+INSERT INTO job_batches (id, id_low, org, project_id, name, idempotency_key, content, created_at,
                      actor_type, actor_id, request_id, correlation_id, jobs, callback_type,
                      callback_queue, callback_policy, callback_priority, callback_serial_key,
                      callback_payload)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13, $14, $15, $16, $17, $18);
 
 -- name: batch_of_key
-SELECT id, id_low, content FROM batches
+SELECT id, id_low, content FROM job_batches
  WHERE org = $1 AND coalesce(project_id, '') = $2 AND idempotency_key = $3;
 
 -- name: batch_load
@@ -1496,37 +1502,37 @@ SELECT b.id, b.id_low, b.org, o.org_id, b.project_id, b.name, b.idempotency_key,
        b.actor_type, b.actor_id, b.request_id, b.correlation_id, b.jobs, b.succeeded, b.failed,
        b.timed_out, b.ended_at, b.callback_type, b.callback_queue, b.callback_policy,
        b.callback_priority, b.callback_serial_key, b.callback_payload, j.id, j.id_low
-  FROM batches b
+  FROM job_batches b
   JOIN orgs o ON o.id = b.org
   LEFT JOIN jobs j ON j.id = b.callback_job
  WHERE b.id = $1 AND b.id_low = coalesce($2, b.id_low) AND b.org = coalesce($3, b.org);
 
 -- name: batch_join
-UPDATE batches SET jobs = jobs + $2 WHERE id = $1 AND ended_at IS NULL;
+UPDATE job_batches SET jobs = jobs + $2 WHERE id = $1 AND ended_at IS NULL;
 
 -- How many of its jobs have not ended.
 -- name: batch_count
-UPDATE batches SET succeeded = succeeded + $2, failed = failed + $3, timed_out = timed_out + $4
+UPDATE job_batches SET succeeded = succeeded + $2, failed = failed + $3, timed_out = timed_out + $4
  WHERE id = $1
 RETURNING jobs - succeeded - failed - timed_out;
 
 -- name: batch_end
-UPDATE batches SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL;
+UPDATE job_batches SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL;
 
 -- name: batch_called_back
-UPDATE batches SET callback_job = $2, callback_at = NULL WHERE id = $1 AND callback_job IS NULL;
+UPDATE job_batches SET callback_job = $2, callback_at = NULL WHERE id = $1 AND callback_job IS NULL;
 
 -- name: batch_call_later
-UPDATE batches SET callback_at = $2 WHERE id = $1 AND callback_job IS NULL;
+UPDATE job_batches SET callback_at = $2 WHERE id = $1 AND callback_job IS NULL;
 
 -- name: batch_due
-SELECT id FROM batches WHERE callback_at <= $1 ORDER BY callback_at LIMIT $2;
+SELECT id FROM job_batches WHERE callback_at <= $1 ORDER BY callback_at LIMIT $2;
 
 -- name: batch_next
-SELECT coalesce(min(callback_at), 0) FROM batches WHERE callback_at IS NOT NULL;
+SELECT coalesce(min(callback_at), 0) FROM job_batches WHERE callback_at IS NOT NULL;
 
 -- name: job_page_batch
-SELECT job FROM links WHERE batch = $1 AND job < $2 ORDER BY job DESC LIMIT $3;
+SELECT job FROM job_links WHERE batch = $1 AND job < $2 ORDER BY job DESC LIMIT $3;
 
 -- ===== the file
 
@@ -1679,7 +1685,12 @@ SELECT x.job,
              AND ((x.dead_letter IS NULL AND x.ended_at <= $3)
                OR (x.dead_letter IS NOT NULL AND x.ended_at <= $4))
              AND p.key_ttl_us <= $5 - j.created_at
-             AND NOT EXISTS (SELECT 1 FROM jobs c WHERE c.parent = x.job) THEN 1 ELSE 0 END
+             AND NOT EXISTS (SELECT 1 FROM jobs c WHERE c.parent = x.job)
+             AND NOT EXISTS (SELECT 1 FROM job_waits w WHERE w.awaited = x.job)
+             AND NOT EXISTS (SELECT 1 FROM job_endings n WHERE n.job = x.job)
+             AND NOT EXISTS (SELECT 1 FROM job_batches b WHERE b.callback_job = x.job)
+             AND NOT EXISTS (SELECT 1 FROM job_links l JOIN job_batches b ON b.id = l.batch
+                              WHERE l.job = x.job AND b.ended_at IS NULL) THEN 1 ELSE 0 END
   FROM outcomes x
   LEFT JOIN jobs j ON j.id = x.job
   LEFT JOIN policies p ON p.id = j.policy
@@ -1691,6 +1702,20 @@ INSERT INTO removed_jobs (id, id_low, org, type, project_id, actor_type, actor_i
                           correlation_id, removed_at)
 SELECT id, id_low, org, type, project_id, actor_type, actor_id, request_id, correlation_id, $2
   FROM jobs WHERE id = $1;
+
+-- What links it to others. Of a job that retention removes nobody waits; of an org that is erased
+-- all go.
+-- name: removed_waits
+DELETE FROM job_waits WHERE job = $1 OR awaited = $1;
+
+-- name: removed_ending
+DELETE FROM job_endings WHERE job = $1;
+
+-- name: removed_link
+DELETE FROM job_links WHERE job = $1;
+
+-- name: removed_callback
+UPDATE job_batches SET callback_job = NULL, callback_type = NULL WHERE callback_job = $1;
 
 -- Lines of the log of one job, a bounded number of them.
 -- name: removed_logs
@@ -1741,6 +1766,21 @@ SELECT count(*) FROM (SELECT recorded_at FROM slot_skips WHERE id > $2 ORDER BY 
 DELETE FROM slot_skips
  WHERE recorded_at <= $1
    AND id <= (SELECT max(s.id) FROM (SELECT id FROM slot_skips ORDER BY id LIMIT $2) s);
+
+-- Batches that ended before $1 and of which no job is left, a bounded number.
+-- name: retention_batches
+-- scans: batches, once
+DELETE FROM job_batches
+ WHERE id IN (SELECT b.id FROM job_batches b
+               WHERE b.ended_at <= $1 AND b.callback_at IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM job_links l WHERE l.batch = b.id)
+               ORDER BY b.id LIMIT $2);
+
+-- name: org_batches_delete
+DELETE FROM job_batches WHERE org = $1;
+
+-- name: org_artifacts_delete
+DELETE FROM artifacts WHERE org = $1;
 
 -- name: seal_prune
 UPDATE audit_seals SET pruned_at = $2, marks = NULL WHERE seal = $1 AND pruned_at IS NULL;

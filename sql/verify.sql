@@ -609,56 +609,56 @@ SELECT r.job, r.job_name
 
 -- name: verify_job_link_refers
 -- invariant: what links jobs to each other and to batches is of jobs that exist, and of their org
-SELECT l.job, 'links' FROM links l
+SELECT l.job, 'links' FROM job_links l
  WHERE l.job > $1 AND l.job <= $2
    AND (NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = l.job AND j.org = l.org)
      OR (l.batch IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = l.batch AND b.org = l.org
+         AND NOT EXISTS (SELECT 1 FROM job_batches b WHERE b.id = l.batch AND b.org = l.org
                             AND b.id_low = l.batch_low)))
 UNION ALL
-SELECT w.job, 'waits for ' || w.awaited FROM waits w
+SELECT w.job, 'waits for ' || w.awaited FROM job_waits w
  WHERE w.job > $1 AND w.job <= $2
    AND (NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = w.job AND j.org = w.org)
      OR NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = w.awaited AND j.org = w.org)
      OR w.awaited >= w.job)
 UNION ALL
-SELECT e.job, 'endings' FROM endings e
+SELECT e.job, 'endings' FROM job_endings e
  WHERE e.job > $1 AND e.job <= $2
    AND NOT EXISTS (SELECT 1 FROM outcomes x WHERE x.job = e.job AND x.org = e.org
                       AND x.ended_at IS NOT NULL);
 
 -- name: verify_job_awaited
 -- invariant: nobody waits for a job that has ended and of which nobody will be told
-SELECT w.job, 'waits for ' || w.awaited FROM waits w
+SELECT w.job, 'waits for ' || w.awaited FROM job_waits w
  WHERE w.job > $1 AND w.job <= $2
-   AND (NOT EXISTS (SELECT 1 FROM links l WHERE l.job = w.awaited)
+   AND (NOT EXISTS (SELECT 1 FROM job_links l WHERE l.job = w.awaited)
      OR (EXISTS (SELECT 1 FROM outcomes x WHERE x.job = w.awaited AND x.ended_at IS NOT NULL)
-         AND NOT EXISTS (SELECT 1 FROM endings e WHERE e.job = w.awaited)));
+         AND NOT EXISTS (SELECT 1 FROM job_endings e WHERE e.job = w.awaited)));
 
 -- name: verify_job_pending
 -- invariant: a job that has not ended waits for as many jobs as it says, unless one has failed
-SELECT l.job, l.pending || ' pending' FROM links l
+SELECT l.job, l.pending || ' pending' FROM job_links l
  WHERE l.job > $1 AND l.job <= $2
    AND (l.pending < 0
      OR (l.doom IS NULL
          AND NOT EXISTS (SELECT 1 FROM outcomes x WHERE x.job = l.job AND x.ended_at IS NOT NULL)
-         AND l.pending <> (SELECT count(*) FROM waits w WHERE w.job = l.job))
+         AND l.pending <> (SELECT count(*) FROM job_waits w WHERE w.job = l.job))
      OR (l.doom IS NOT NULL
          AND NOT EXISTS (SELECT 1 FROM outcomes x WHERE x.job = l.job AND x.ended_at IS NOT NULL)
          AND NOT EXISTS (SELECT 1 FROM parked p WHERE p.job = l.job AND p.reason = 'held')))
 UNION ALL
-SELECT w.job, 'waits for ' || w.awaited || ', and has ended or says nothing of it' FROM waits w
+SELECT w.job, 'waits for ' || w.awaited || ', and has ended or says nothing of it' FROM job_waits w
  WHERE w.job > $1 AND w.job <= $2
    AND (EXISTS (SELECT 1 FROM outcomes x WHERE x.job = w.job)
-     OR NOT EXISTS (SELECT 1 FROM links l WHERE l.job = w.job AND l.doom IS NULL));
+     OR NOT EXISTS (SELECT 1 FROM job_links l WHERE l.job = w.job AND l.doom IS NULL));
 
 -- name: verify_job_waits
 -- invariant: a job is kept from running by others exactly as long as it waits for one of them
 SELECT p.job, 'blocked by jobs, and waits for none' FROM parked p
  WHERE p.job > $1 AND p.job <= $2 AND p.reason = 'blocked' AND p.serial_key = ''
-   AND NOT EXISTS (SELECT 1 FROM links l WHERE l.job = p.job AND l.pending > 0)
+   AND NOT EXISTS (SELECT 1 FROM job_links l WHERE l.job = p.job AND l.pending > 0)
 UNION ALL
-SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM links l
+SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM job_links l
  WHERE l.job > $1 AND l.job <= $2 AND l.pending > 0
    AND NOT EXISTS (SELECT 1 FROM outcomes x WHERE x.job = l.job AND x.ended_at IS NOT NULL)
    AND NOT EXISTS (SELECT 1 FROM parked p
@@ -671,20 +671,27 @@ SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM links
 -- scans: batches and their jobs, once
 SELECT 0, 'batch ' || b.id || ': ' || b.jobs || ' jobs, ' || b.succeeded || ' succeeded, '
           || b.failed || ' failed, ' || b.timed_out || ' timed out'
-  FROM batches b
- WHERE b.jobs <> (SELECT count(*) FROM links l WHERE l.batch = b.id)
-    OR b.succeeded <> (SELECT count(*) FROM links l JOIN outcomes x ON x.job = l.job
-                        WHERE l.batch = b.id AND x.state = 'SUCCEEDED')
-    OR b.failed <> (SELECT count(*) FROM links l JOIN outcomes x ON x.job = l.job
-                     WHERE l.batch = b.id AND x.state = 'FAILED')
-    OR b.timed_out <> (SELECT count(*) FROM links l JOIN outcomes x ON x.job = l.job
-                        WHERE l.batch = b.id AND x.state = 'TIMED_OUT');
+  FROM job_batches b
+  JOIN orgs o ON o.id = b.org
+  JOIN (SELECT n.id, count(l.job) AS jobs,
+               count(x.job) FILTER (WHERE x.state = 'SUCCEEDED') AS good,
+               count(x.job) FILTER (WHERE x.state = 'FAILED') AS bad,
+               count(x.job) FILTER (WHERE x.state = 'TIMED_OUT') AS late
+          FROM job_batches n
+          LEFT JOIN job_links l ON l.batch = n.id
+          LEFT JOIN outcomes x ON x.job = l.job
+         GROUP BY n.id) c ON c.id = b.id
+ WHERE b.jobs < c.jobs OR b.succeeded < c.good OR b.failed < c.bad OR b.timed_out < c.late
+    -- Of one that has ended retention may have removed some, of a disabled org an erasure.
+    OR (b.ended_at IS NULL AND o.disabled_at IS NULL
+        AND (b.jobs <> c.jobs OR b.succeeded <> c.good OR b.failed <> c.bad
+          OR b.timed_out <> c.late));
 
 -- name: verify_store_batch_ended
 -- invariant: a batch has ended when all its jobs have, and then its callback is made or due
 -- scans: a table of batches
 SELECT 0, 'batch ' || b.id
-  FROM batches b
+  FROM job_batches b
  WHERE (b.ended_at IS NOT NULL) <> (b.jobs = b.succeeded + b.failed + b.timed_out)
     OR (b.ended_at IS NOT NULL AND b.callback_type IS NOT NULL AND b.callback_job IS NULL
         AND b.callback_at IS NULL)

@@ -254,7 +254,7 @@ TEST_EACH_DB(JOB_11_a_job_that_waits_for_a_failed_one_ends_at_once)
     struct job last = must_add(box, &contract);
     EXPECT_INT(last.state, JOB_FAILED);
     EXPECT_INT(last.failure_type, FAILURE_DEPENDENCY_FAILED);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM waits"), 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_waits"), 0);
     EXPECT_INT(events(box, last.id, EVENT_JOB_ENQUEUED), 1);
 }
 
@@ -306,7 +306,7 @@ TEST_EACH_DB(JOB_11_max_wait_counts_while_a_job_waits_for_others)
     pass(box, SECONDS(6));
     sweep_all(box);
     expect_ended(box, last.id, JOB_FAILED, FAILURE_RESOURCE_EXHAUSTED);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM waits"), 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_waits"), 0);
     succeed(box, "first");
 }
 
@@ -359,8 +359,8 @@ TEST_EACH_DB(JOB_6_a_long_chain_fails_in_pieces_and_none_is_forgotten)
     break_off(box, "first");
     int64_t failed = box_number(box, "SELECT count(*) FROM outcomes WHERE state = 'FAILED'");
     EXPECT_INT(failed, TOLD_MAX + 1);
-    EXPECT(box_number(box, "SELECT count(*) FROM endings") > 0);
-    for (int i = 0; box_number(box, "SELECT count(*) FROM endings") > 0; i++) {
+    EXPECT(box_number(box, "SELECT count(*) FROM job_endings") > 0);
+    for (int i = 0; box_number(box, "SELECT count(*) FROM job_endings") > 0; i++) {
         struct swept swept;
         box_reopen(box);
         OK(sweep(tx, 100, &swept, err));

@@ -148,7 +148,7 @@ TEST_EACH_DB(JOB_6_jobs_of_a_batch_may_fail_with_one_another)
 {
     struct batch_request request = request_of(box, 1);
     struct job_batch batch = make(box, &request);
-    struct id first = { box_number(box, "SELECT job FROM links"), 0 };
+    struct id first = { box_number(box, "SELECT job FROM job_links"), 0 };
     first.low = box_number(box, "SELECT id_low FROM jobs");
     struct contract next = contract_for(box, "next");
     next.batch = batch.id;

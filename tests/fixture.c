@@ -116,7 +116,8 @@ static const char *const undo[] = {
     [10] = "DROP TABLE alert_deliveries; DROP TABLE alert_targets;",
     [11] = "UPDATE parked SET reason = 'delayed', due_at = 1 << 55, serial_key = NULL"
            " WHERE serial_key = '';"
-           "DROP TABLE endings; DROP TABLE waits; DROP TABLE links; DROP TABLE batches;"
+           "DROP TABLE job_endings; DROP TABLE job_waits; DROP TABLE job_links;"
+           "DROP TABLE job_batches;"
            "DELETE FROM audit_event_names WHERE event IN (43, 44);",
     [12] = "DELETE FROM audit_event_names WHERE event = 45;",
     [13] = "DROP TABLE artifact_inputs; DROP TABLE artifacts;"

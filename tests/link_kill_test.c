@@ -14,19 +14,19 @@ static const struct {
     const char *name, *statement;
     int64_t times[3];
 } points[] = {
-    { "a job waits", "INSERT INTO waits", { 1, 300 } },
-    { "a job is linked", "INSERT INTO links", { 1, 500 } },
-    { "a batch is stored", "INSERT INTO batches", { 1 } },
-    { "a job joins it", "UPDATE batches SET jobs", { 1, 6, 7 } },
-    { "an end is to be told", "INSERT INTO endings", { 1, 2 } },
-    { "somebody is told", "DELETE FROM waits WHERE awaited", { 1, 150, 230 } },
-    { "one wait is over", "UPDATE links SET pending", { 1, 201 } },
+    { "a job waits", "INSERT INTO job_waits", { 1, 300 } },
+    { "a job is linked", "INSERT INTO job_links", { 1, 500 } },
+    { "a batch is stored", "INSERT INTO job_batches", { 1 } },
+    { "a job joins it", "UPDATE job_batches SET jobs", { 1, 6, 7 } },
+    { "an end is to be told", "INSERT INTO job_endings", { 1, 2 } },
+    { "somebody is told", "DELETE FROM job_waits WHERE awaited", { 1, 150, 230 } },
+    { "one wait is over", "UPDATE job_links SET pending", { 1, 201 } },
     { "a job may run", "DELETE FROM parked", { 3, 210 } },
     { "a job fails with another", "INSERT INTO outcomes (job, org, execution, ended", { 2, 99 } },
-    { "all are told", "DELETE FROM endings", { 1, 2 } },
-    { "a batch counts", "UPDATE batches SET succeeded", { 1, 4, 7 } },
-    { "a batch ends", "UPDATE batches SET ended_at", { 1 } },
-    { "its callback is known", "UPDATE batches SET callback_job", { 1 } },
+    { "all are told", "DELETE FROM job_endings", { 1, 2 } },
+    { "a batch counts", "UPDATE job_batches SET succeeded", { 1, 4, 7 } },
+    { "a batch ends", "UPDATE job_batches SET ended_at", { 1 } },
+    { "its callback is known", "UPDATE job_batches SET callback_job", { 1 } },
     { "it is committed", "COMMIT", { 3, 7, 12 } },
 };
 
@@ -61,11 +61,12 @@ static void check(const struct scratch *scratch)
     EXPECT_INT(NUMBER("SELECT count(*) FROM pawl_jobs WHERE job_type = 'fails' AND"
                       " failure_type = 'DEPENDENCY_FAILED'"),
                MANY);
-    EXPECT_INT(NUMBER("SELECT count(*) FROM waits") + NUMBER("SELECT count(*) FROM endings"), 0);
-    EXPECT_INT(NUMBER("SELECT count(*) FROM batches WHERE ended_at IS NOT NULL AND jobs = 6 AND"
+    EXPECT_INT(NUMBER("SELECT count(*) FROM job_waits"), 0);
+    EXPECT_INT(NUMBER("SELECT count(*) FROM job_endings"), 0);
+    EXPECT_INT(NUMBER("SELECT count(*) FROM job_batches WHERE ended_at IS NOT NULL AND jobs = 6 AND"
                       " succeeded = 3 AND failed = 3 AND callback_job IS NOT NULL"),
                1);
-    EXPECT_INT(NUMBER("SELECT count(*) FROM batches"), 1);
+    EXPECT_INT(NUMBER("SELECT count(*) FROM job_batches"), 1);
     EXPECT_INT(NUMBER("SELECT count(*) FROM pawl_jobs WHERE job_type = 'callback' AND"
                       " state = 'SUCCEEDED'"),
                1);

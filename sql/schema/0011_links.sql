@@ -5,7 +5,7 @@
 -- key, which no job can have.
 
 -- A set of jobs, and the job that is made when all of them have ended.
-CREATE TABLE batches (
+CREATE TABLE job_batches (
   id INTEGER PRIMARY KEY CHECK (id > 0),
   id_low INTEGER NOT NULL,
   org INTEGER NOT NULL REFERENCES orgs (id),
@@ -39,11 +39,11 @@ CREATE TABLE batches (
 )
 STRICT --sqlite
 ;
-CREATE UNIQUE INDEX batches_key ON batches (org, coalesce(project_id, ''), idempotency_key)
+CREATE UNIQUE INDEX job_batches_key ON job_batches (org, coalesce(project_id, ''), idempotency_key)
   WHERE idempotency_key IS NOT NULL;
-CREATE INDEX batches_due ON batches (callback_at) WHERE callback_at IS NOT NULL;
+CREATE INDEX job_batches_due ON job_batches (callback_at) WHERE callback_at IS NOT NULL;
 
-CREATE TABLE links (
+CREATE TABLE job_links (
   job INTEGER PRIMARY KEY,
   org INTEGER NOT NULL,
   batch INTEGER,
@@ -55,14 +55,14 @@ CREATE TABLE links (
   CHECK ((batch IS NULL) = (batch_low IS NULL)),
   CHECK (pending = 0 OR after_jobs IS NOT NULL),
   FOREIGN KEY (job, org) REFERENCES jobs (id, org),
-  FOREIGN KEY (batch, org) REFERENCES batches (id, org)
+  FOREIGN KEY (batch, org) REFERENCES job_batches (id, org)
 )
 STRICT --sqlite
 ;
-CREATE INDEX links_batch ON links (batch, job) WHERE batch IS NOT NULL;
+CREATE INDEX job_links_batch ON job_links (batch, job) WHERE batch IS NOT NULL;
 
 -- Who waits for whom, until that one has ended. The key keeps a job that somebody waits for.
-CREATE TABLE waits (
+CREATE TABLE job_waits (
   awaited INTEGER NOT NULL,
   job INTEGER NOT NULL,
   org INTEGER NOT NULL,
@@ -72,10 +72,10 @@ CREATE TABLE waits (
 )
 STRICT, WITHOUT ROWID --sqlite
 ;
-CREATE INDEX waits_job ON waits (job);
+CREATE INDEX job_waits_job ON job_waits (job);
 
 -- Jobs that have ended and of which those that wait for them are still to be told.
-CREATE TABLE endings (
+CREATE TABLE job_endings (
   job INTEGER PRIMARY KEY,
   org INTEGER NOT NULL,
   FOREIGN KEY (job, org) REFERENCES jobs (id, org)

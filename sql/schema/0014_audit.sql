@@ -127,6 +127,9 @@ BEGIN SELECT RAISE(ABORT, 'a closed slot never changes'); END; --sqlite
 
 ALTER TABLE orgs ADD COLUMN erased_at INTEGER;
 
+-- A job that a batch called back with is kept as long as the batch.
+CREATE INDEX job_batches_callback ON job_batches (callback_job) WHERE callback_job IS NOT NULL;
+
 INSERT INTO audit_event_names (event, name) VALUES
   (48, 'job.erased'), (49, 'jobs.removed'), (50, 'audit.pruned'), (51, 'org.enabled'),
   (52, 'org.erased');

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/value.h"
+#include "engine/artifact.h"
 #include "engine/erase.h"
 
 // What is left outside the records, on a store. A reader that is in the way is no failure: what was
@@ -60,7 +61,8 @@ static bool all(struct cli *cli, struct org_erasing *e, int64_t jobs, struct paw
         progress_show(&bar, e->jobs, jobs);
     }
     progress_hide(&bar);
-    return going;
+    size_t files = 0;  // of artifacts whose rows went
+    return going && (e->dry_run || artifacts_tidy(cli->db, &files, err));
 }
 
 static bool print(struct cli *cli, const struct org_erasing *e, struct pawl_error *err)

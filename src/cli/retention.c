@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "engine/artifact.h"
 #include "engine/retention.h"
 #include "server/config.h"
 
@@ -43,6 +44,7 @@ static bool print(struct cli *cli, const struct removing *r, struct pawl_error *
         [REMOVED_LOGS] = "of their logs",
         [REMOVED_JOBS] = "ended jobs",
         [REMOVED_SKIPS] = "slots that were skipped",
+        [REMOVED_ARTIFACTS] = "artifacts of no job",
         [REMOVED_EVENTS] = "audit events",
     };
     _Static_assert(countof(words) == REMOVED_KINDS, "words for each kind");
@@ -74,5 +76,6 @@ bool command_retention(struct cli *cli, struct pawl_error *err)
             world_sleep(cli->world, r.rows * SECONDS(1) / configured.rate);
     }
     progress_hide(&bar);
-    return going && print(cli, &r, err);
+    size_t files = 0;
+    return going && (r.dry_run || artifacts_tidy(cli->db, &files, err)) && print(cli, &r, err);
 }

@@ -98,6 +98,8 @@ static bool finish(struct tx *tx, struct org_erasing *e, struct pawl_error *err)
     SCOPED(json) json_t *detail = json_pack("{s:I}", "jobs", (json_int_t)e->jobs);
     struct str subject = str_format(tx->arena, "org:%.*s", STR(e->org_id));
     return sql_run(tx, Q_ORG_RUNS_DELETE, err, INT(e->org.row))
+        && sql_run(tx, Q_ORG_BATCHES_DELETE, err, INT(e->org.row))
+        && sql_run(tx, Q_ORG_ARTIFACTS_DELETE, err, INT(e->org.row))
         && sql_run(tx, Q_ORG_SKIPS_DELETE, err, INT(e->org.row))
         && sql_run(tx, Q_ORG_SCHEDULES_DELETE, err, INT(e->org.row))
         && sql_run(tx, Q_ORG_ERASED, err, INT(e->org.row), INT(tx->now))

@@ -5,8 +5,8 @@
 // so there are no circles. A job may be in a batch, which counts its end: see engine/batch.h.
 //
 // Whoever ends a job tells those that wait for it in the same transaction, up to a bound; a row in
-// `endings` says that others are still to be told, and the sweep goes on with them. So a chain of
-// ten thousand jobs never is one transaction, and nobody who dies in between strands any.
+// `job_endings` says that others are still to be told, and the sweep goes on with them. So a chain
+// of ten thousand jobs never is one transaction, and nobody who dies in between strands any.
 #pragma once
 
 #include "engine/job.h"

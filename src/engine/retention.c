@@ -4,6 +4,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/list.h"
+#include "engine/artifact.h"
 #include "engine/event.h"
 #include "engine/seal.h"
 
@@ -13,6 +14,7 @@ const char *removed_kind_name(enum removed_kind kind)
         [REMOVED_LOGS] = "log_lines",
         [REMOVED_JOBS] = "jobs",
         [REMOVED_SKIPS] = "skipped_slots",
+        [REMOVED_ARTIFACTS] = "artifacts",
         [REMOVED_EVENTS] = "audit_events",
     };
     _Static_assert(countof(names) == REMOVED_KINDS, "one name per kind");
@@ -33,6 +35,7 @@ bool job_remove(struct tx *tx, int64_t job, int64_t rows_max, bool *gone, int64_
     // What refers to the job, then the job, then what is kept as long as it is there.
     static const enum query parts[] = {
         Q_REMOVED_STEPS, Q_REMOVED_CHANGE, Q_REMOVED_WAIT_LIMIT, Q_REMOVED_SLOT,
+        Q_REMOVED_WAITS, Q_REMOVED_ENDING, Q_REMOVED_LINK, Q_REMOVED_CALLBACK,
         Q_REMOVED_ERASURE, Q_REMOVED_JOB, Q_REMOVED_EXECUTIONS, Q_REMOVED_OUTCOME,
     };
     int64_t lines = 0;
@@ -42,7 +45,8 @@ bool job_remove(struct tx *tx, int64_t job, int64_t rows_max, bool *gone, int64_
     *gone = lines < rows_max;
     if (!*gone)
         return true;
-    if (!sql_run(tx, Q_REMOVED_INSERT, err, INT(job), INT(tx->now)))
+    if (!sql_run(tx, Q_REMOVED_INSERT, err, INT(job), INT(tx->now))
+        || !artifacts_leave_job(tx, job, err))
         return false;
     for (size_t i = 0; i < countof(parts); i++) {
         int64_t changed = 0;
@@ -177,6 +181,42 @@ static bool remove_skips(struct tx *tx, struct removing *r, bool *more, struct p
     return tell(tx, r, REMOVED_SKIPS, removed, err);
 }
 
+// The jobs go first, each by its own time: a batch is only what is left of them.
+static bool remove_batches(struct tx *tx, struct removing *r, bool *more, struct pawl_error *err)
+{
+    int64_t removed = 0;
+    if (r->dry_run)
+        return true;
+    if (!sql_run_counting(tx, Q_RETENTION_BATCHES, &removed, err,
+                          INT(cutoff(tx, r->keep.jobs_us)), INT(RETENTION_ROWS_MAX)))
+        return false;
+    r->rows += removed;
+    *more = removed == RETENTION_ROWS_MAX;
+    return true;
+}
+
+// The rows: their files are without one then, and are removed when the pass is over.
+static bool remove_artifacts(struct tx *tx, struct removing *r, bool *more,
+                             struct pawl_error *err)
+{
+    pawl_time before = cutoff(tx, r->keep.artifacts_us);
+    struct removed_files files = {0};
+    int64_t removed = 0;
+    SCOPED(rows) struct rows rows = {0};
+    if (r->dry_run) {
+        if (!sql_ask(tx, &rows, Q_RETENTION_ARTIFACTS_COUNT, err, INT(before))
+            || !rows_number(&rows, &removed, err))
+            return false;
+    } else if (!artifacts_remove_old(tx, before, RETENTION_ROWS_MAX, &files, err)) {
+        return false;
+    }
+    removed += (int64_t)files.count;
+    *more = files.count == RETENTION_ROWS_MAX;
+    r->rows += removed;
+    r->removed[REMOVED_ARTIFACTS] += removed;
+    return tell(tx, r, REMOVED_ARTIFACTS, (int64_t)files.count, err);
+}
+
 static bool prune(struct tx *tx, const struct seal *before, const struct seal *seal,
                   struct pawl_error *err)
 {
@@ -237,6 +277,8 @@ static bool (*const stages[])(struct tx *tx, struct removing *r, bool *more,
     remove_logs,
     remove_jobs,
     remove_skips,
+    remove_batches,
+    remove_artifacts,
     prune_seal,
     forget_jobs,
 };

@@ -1,10 +1,11 @@
 // Retention: what has ended long enough ago is removed, in pieces (OPS-25).
 //
 // A piece is one short transaction over a bounded number of rows; a pass is piece after piece,
-// through logs, jobs, skipped slots, audit events. It has nothing to resume: a pass that was
-// interrupted is done by the next one. Never removed are jobs that have not ended, open dead
-// letters, jobs whose idempotency key still counts, and jobs of which another was made that is
-// still there. Events outlive their job; they leave in whole seals, which stay (seal.h).
+// through logs, jobs, skipped slots, batches, artifacts, audit events. It has nothing to resume: a
+// pass that was interrupted is done by the next one. Never removed are jobs that have not ended,
+// open dead letters, jobs whose idempotency key still counts, jobs of which another was made that
+// is still there, jobs that others wait for, and jobs of a batch that has not ended. Events outlive
+// their job; they leave in whole seals, which stay (seal.h).
 #pragma once
 
 #include "store/db.h"
@@ -15,9 +16,15 @@ struct retention {
     int64_t letters_us;  // the same for closed dead letters
     int64_t logs_us;     // what commands said
     int64_t audit_us;    // audit events
+    int64_t artifacts_us;  // artifacts that no job has to do with, from their upload on
 };
 
-enum removed_kind { REMOVED_LOGS, REMOVED_JOBS, REMOVED_SKIPS, REMOVED_EVENTS, REMOVED_KINDS };
+enum removed_kind { REMOVED_LOGS,
+                    REMOVED_JOBS,
+                    REMOVED_SKIPS,
+                    REMOVED_ARTIFACTS,
+                    REMOVED_EVENTS,
+                    REMOVED_KINDS };
 const char *removed_kind_name(enum removed_kind kind);
 
 enum { RETENTION_ROWS_MAX = 500 };  // in one piece, about: a job goes as a whole

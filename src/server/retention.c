@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "engine/artifact.h"
 #include "engine/schedule.h"
 #include "model/policy.h"
 #include "run/handle.h"
@@ -58,6 +59,20 @@ static bool say(struct pawl_run *run, const struct removing *r)
     return pawl_result(run, result);
 }
 
+// Files of artifacts whose rows were removed.
+static bool remove_files(struct server *s, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct reading reading;
+    size_t removed = 0;
+    if (!server_begin_read(s, &reading, &arena, err))
+        return false;
+    tx_end(&reading.tx);
+    bool done = artifacts_tidy(reading.db, &removed, err);
+    server_end_read(s, &reading);
+    return done;
+}
+
 static bool prepare(struct pawl_run *run, void *context)
 {
     struct keeping *k = context;
@@ -73,6 +88,8 @@ static bool prepare(struct pawl_run *run, void *context)
         if (!pawl_pause(run, r.rows * SECONDS(1) / k->rows_per_second))
             break;
     }
+    if (!remove_files(k->server, &err))
+        return pawl_fail(run, PAWL_TRANSIENT, "%s", err.message);
     return say(run, &r);
 }
 
