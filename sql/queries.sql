@@ -1777,6 +1777,7 @@ DELETE FROM job_batches
                ORDER BY b.id LIMIT $2);
 
 -- name: org_batches_delete
+-- scans: batches, once for an org
 DELETE FROM job_batches WHERE org = $1;
 
 -- name: org_artifacts_delete

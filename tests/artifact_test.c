@@ -37,7 +37,7 @@ TEST_EACH_DB(OPS_24_an_artifact_has_its_bytes_its_checksum_and_its_audit_event)
     EXPECT_STR(found.made_by, "tester");
     EXPECT_INT(found.job.high, 0);
     EXPECT(!found.authoritative);
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM audit_events WHERE event = 45"
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'artifact.stored'"
                                " AND subject LIKE 'artifact:%'"),
                1);
 }

@@ -129,6 +129,7 @@ static const char *const undo[] = {
           IDLE("executions_final", "AFTER UPDATE ON executions")
           IDLE("outcomes_final", "BEFORE UPDATE ON outcomes")
           IDLE("job_runs_final", "BEFORE UPDATE ON job_runs")
+          "DROP INDEX job_batches_callback;"
           "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs; DROP TABLE audit_seals;"
           "DROP TABLE removed_jobs; DROP TABLE erasures; ALTER TABLE orgs DROP COLUMN erased_at;"
           "DELETE FROM audit_event_names WHERE event BETWEEN 48 AND 52;",

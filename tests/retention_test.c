@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/batch.h"
+#include "engine/job.h"
 #include "engine/letter.h"
 #include "engine/log.h"
 #include "engine/schedule.h"
@@ -125,7 +127,7 @@ static struct id enqueue_again(struct box *box, const struct contract *contract)
 
 TEST_EACH_DB(OPS_25_a_job_stays_as_long_as_its_idempotency_key_counts)
 {
-    struct contract contract = contract_with(box, "plan", "planning");  // keys of 30 days
+    struct contract contract = contract_with(box, "export", "transfer");  // keys of 30 days
     contract.idempotency_key = S("only-once");
     struct job first = must_add(box, &contract);
     struct lease lease = must_start(box, "w");
@@ -318,4 +320,60 @@ TEST_EACH_DB(OPS_25_the_slots_of_removed_jobs_and_old_skips_go_too)
     EXPECT_INT(r.removed[REMOVED_JOBS], slots);
     EXPECT_INT(count(box, "job_runs"), 0);
     EXPECT_INT(count(box, "slot_skips"), 0);
+}
+
+// ----- what belongs together
+
+static void run_one(struct box *box)
+{
+    struct lease lease = must_start(box, "w");
+    must_commit(box, &lease);
+}
+
+// Both hold: nothing is removed that somebody waits for, and when nobody does all of it goes.
+TEST_EACH_DB(OPS_25_what_others_wait_for_stays)
+{
+    struct contract first = contract_for(box, "first"), held = contract_for(box, "second");
+    struct job awaited = must_add(box, &first);
+    held.after = &awaited.id;
+    held.after_count = 1;
+    held.hold = true;
+    struct job waiting = must_add(box, &held);
+    run_one(box);
+    pass(box, DAYS(60));
+    remove_all(box, month);
+    EXPECT_INT(count(box, "jobs"), 1);  // its wait is over, and it is held
+    OK(job_submit(tx, waiting.id, &waiting, err));
+    run_one(box);
+    pass(box, DAYS(60));
+    remove_all(box, month);
+    EXPECT_INT(count(box, "jobs"), 0);
+    EXPECT_INT(count(box, "job_links"), 0);
+}
+
+TEST_EACH_DB(OPS_25_a_batch_goes_after_its_jobs_and_before_its_callback)
+{
+    struct contract jobs[] = { contract_for(box, "a"), contract_for(box, "b") };
+    struct contract callback = contract_for(box, "callback");
+    struct problems problems = { .arena = test_arena() };
+    struct batch_request request = {
+        .org_id = DEFAULT_ORG,
+        .jobs = jobs,
+        .count = countof(jobs),
+        .callback = &callback,
+        .problems = &problems,
+    };
+    struct job_batch batch;
+    bool known = false;
+    OK(batch_create(tx, &request, &batch, &known, err));
+    run_one(box);
+    pass(box, DAYS(60));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 0);  // one has not ended
+    run_one(box);
+    run_one(box);  // the callback
+    pass(box, DAYS(60));
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 2);
+    EXPECT_INT(count(box, "job_batches"), 0);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_JOBS], 1);
+    EXPECT_INT(count(box, "jobs"), 0);
 }

@@ -586,15 +586,13 @@ const notProvoked = ['401', '403', '421', '429'].map((status) => `${status} GET 
 const codesNotProvoked = { 400: ['usage'] };  // of the command line
 
 test('every route gave every status it documents, but for those listed here', () => {
-  const missing = [];
-  for (const { name, operation } of conformance.all) {
-    const untried = Object.keys(operation.responses)
-      .filter((status) => !conformance.seen.get(name).has(status) && !never.includes(status));
-    missing.push(...untried.map((status) => `${status} ${name}`));
-  }
+  const missing = conformance.all.flatMap(({ name, operation }) => Object.keys(operation.responses)
+    .filter((status) => !conformance.seen.get(name).has(status) && !never.includes(status))
+    .map((status) => `${status} ${name}`));
   assert.deepEqual(missing.sort(), notProvoked);
   const codes = Object.entries(document.components.responses)
-    .filter(([status]) => !never.includes(status)).map(([status, response]) => [status, response['x-pawl-codes']
+    .filter(([status]) => !never.includes(status))
+    .map(([status, response]) => [status, response['x-pawl-codes']
       .filter((code) => !conformance.codes.get(status)?.has(code))]);
   assert.deepEqual(Object.fromEntries(codes.filter(([, list]) => list.length)), codesNotProvoked);
 });
