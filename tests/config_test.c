@@ -88,7 +88,8 @@ static const char whole[] =
     "    may_write: true\n"
     "    runbook: Call Ada.\n"
     "  mail.send: {category: notification, bucket: 2h}\n"
-    "retention: {jobs: 20d, dead_letters: never, logs: 3d, audit: 2000d, rate: 77}\n"
+    "retention: {jobs: 20d, dead_letters: never, logs: 3d, audit: 2000d,\n"
+    "            artifacts: 5d, rate: 77}\n"
     "schedules:\n"
     "  nightly:\n"
     "    job_type: report.export\n"
@@ -170,6 +171,7 @@ CONFIG_TEST(CONFIG_every_key_is_read)
     EXPECT_INT(c->retention.keep.letters_us, 0);
     EXPECT_INT(c->retention.keep.logs_us, DAYS(3));
     EXPECT_INT(c->retention.keep.audit_us, DAYS(2000));
+    EXPECT_INT(c->retention.keep.artifacts_us, DAYS(5));
     EXPECT_INT(c->retention.rate, 77);
     EXPECT_STR(c->listen.host, "::1");
     EXPECT_INT(c->listen.port, 8080);

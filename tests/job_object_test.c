@@ -167,7 +167,7 @@ static void expect_field(const json_t *object, const char *name, const char *jso
     "priority serial_key policy max_wait after batch_id parent_job_id origin state coarse_state " \
     "phase attempt attempts_used max_attempts retry_count max_retries run_at updated_at "         \
     "started_at completed_at last_error error_type failure_type cancel_requested_at progress "    \
-    "result dead_letter"
+    "result authoritative dead_letter"
 
 TEST(OPS_1_the_job_object_has_every_field_and_null_where_there_is_nothing)
 {
