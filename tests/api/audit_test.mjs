@@ -70,7 +70,7 @@ test('OPS_11_the_server_seals_its_trail_and_tells_the_head', async () => {
   const ids = lines.map(({ event_id: id }) => id);
   assert.deepEqual(ids, [...ids].sort((a, b) => a - b));
   assert.ok(lines.some(({ seal_hash: sealed }) => sealed === hash));
-  const rest = store('audit', 'export', '--after', String(ids[2])).trim().split('\n');
+  const rest = store('audit', 'export', '--after-event', String(ids[2])).trim().split('\n');
   assert.equal(JSON.parse(rest[0]).event_id, ids[3]);
 });
 
