@@ -61,7 +61,7 @@ static const struct command commands[] = {
           "and may have\n"
           "  idempotency_key project_id actor_type actor_id request_id correlation_id\n"
           "  scheduled_for traceparent queue priority serial_key policy max_wait after batch_id\n"
-          "  submit authorized_by org_id\n"
+          "  authorized_by submit org_id\n"
           "Running it again is harmless: keys deduplicate, and a line without idempotency_key\n"
           "gets one derived from its content. A line that breaks the contract is reported with\n"
           "its number and left out; the others are stored.\n",
