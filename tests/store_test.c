@@ -232,7 +232,7 @@ TEST(EXEC_3_the_fence_is_in_the_where_of_every_statement_of_a_worker)
     EXPECT(fenced >= 8);
 }
 
-// SQLite's trigger over finished executions is not asked about the columns of an end.
+// Before the trigger over finished executions has to say so.
 TEST(EXEC_8_only_statements_about_a_live_status_write_the_end_of_an_execution)
 {
     static const char *const columns[] = { "status = ", "committed_at = ", "finished_at = ",

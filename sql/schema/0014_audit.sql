@@ -90,11 +90,7 @@ CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs --sqlite
 WHEN NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.id AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ABORT, 'jobs are written once'); END; --sqlite
 DROP TRIGGER executions_final; --sqlite
-CREATE TRIGGER executions_final AFTER UPDATE OF id, id_low, attempt, worker, queue, type, --sqlite
-  policy, lease_us, lease_expires_at, leased_at, started_at, deadline_at, --sqlite
-  cancel_requested_at, attempts_used, retry_count, crash_count, finish, finish_failures, --sqlite
-  finish_at, error_class, error_message, error_detail, progress_percent, progress_message --sqlite
-ON executions --sqlite
+CREATE TRIGGER executions_final AFTER UPDATE ON executions --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
   AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.job AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ROLLBACK, 'a finished execution never changes'); END; --sqlite
