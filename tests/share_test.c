@@ -41,6 +41,7 @@ TEST_EACH_DB(SHARE_workers_that_take_one_job_at_a_time_take_turns_too)
 
 TEST_EACH_DB(SHARE_is_by_weight)
 {
+    enum { LIMIT = 8 * SHARE_RUN };
     struct turns turns = {0};
     struct claimed *claimed = NULL;
     struct org org;
@@ -50,8 +51,8 @@ TEST_EACH_DB(SHARE_is_by_weight)
     OK(org_weigh(tx, ORG_B, 3, &org, err));
     OK(org_weigh(tx, ORG_B, 3, &org, err));  // nothing new
     EXPECT_INT(org.weight, 3);
-    EXPECT_INT(queue_claim(box, 8 * SHARE_RUN, &turns, &claimed), 8 * SHARE_RUN);
-    EXPECT_INT(of_org(claimed, 8 * SHARE_RUN, ORG_B), 6 * SHARE_RUN);
+    EXPECT_INT(queue_claim(box, LIMIT, &turns, &claimed), LIMIT);
+    EXPECT_INT(of_org(claimed, LIMIT, ORG_B), 6 * SHARE_RUN);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'org.weighed'"), 1);
     REFUSED(PAWL_INVALID, org_weigh(tx, ORG_B, 0, &org, err));
     REFUSED(PAWL_INVALID, org_weigh(tx, ORG_B, SHARE_WEIGHT_MAX + 1, &org, err));
@@ -62,15 +63,16 @@ TEST_EACH_DB(SHARE_is_by_weight)
 // A tenant's priorities are among its own jobs.
 TEST_EACH_DB(SHARE_priorities_gain_nothing_over_other_orgs)
 {
+    enum { LIMIT = 2 * SHARE_RUN };
     struct turns turns = {0};
     struct claimed *claimed = NULL;
     queue_add_many(box, (struct wish){ .org = ORG_B }, 10);
     struct contract urgent = queue_contract(box, &(struct wish){ .org = ORG_A });
     urgent.priority = 100;
-    for (int i = 0; i < 2 * SHARE_RUN; i++)
+    for (int i = 0; i < LIMIT; i++)
         must_add(box, &urgent);
     queue_add_many(box, (struct wish){ .org = ORG_A }, 10);
-    size_t count = queue_claim(box, 2 * SHARE_RUN, &turns, &claimed);
+    size_t count = queue_claim(box, LIMIT, &turns, &claimed);
     EXPECT_INT(of_org(claimed, count, ORG_B), 10);
     for (size_t i = 0; i < count; i++)
         EXPECT(claimed[i].job.priority == 100 || str_eq(claimed[i].job.contract.org_id, ORG_B));
