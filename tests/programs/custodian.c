@@ -5,12 +5,9 @@
 // START is in microseconds; 0 is real time, in which several can wait for each other. When a
 // statement that begins with POINT is about to run for the TIMES-th time, the process kills itself:
 // what is in its transaction is lost, what is committed stays.
-#include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/erase.h"
 #include "engine/event.h"
@@ -19,28 +16,11 @@
 #include "engine/log.h"
 #include "engine/retention.h"
 #include "engine/seal.h"
+#include "mortal.h"
 
 #define OTHER S("00000000-0000-7000-8000-0000000000bb")
 
 enum { JOBS = 30 };
-
-static const char *point;
-static long times;
-
-static int at_statement(unsigned kind, void *self, void *statement, void *text)
-{
-    (void)kind, (void)self, (void)text;
-    const char *sql = sqlite3_sql(statement);
-    if (point && sql && strncmp(sql, point, strlen(point)) == 0 && --times == 0)
-        kill(getpid(), SIGKILL);
-    return 0;
-}
-
-static int watch(sqlite3 *db, const char **error, const void *api)
-{
-    (void)error, (void)api;
-    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, at_statement, NULL);
-}
 
 static struct virtual_world world;
 static struct arena arena;
@@ -160,13 +140,9 @@ int main(int argc, char **argv)
     size_t task = 0;
     if (argc < 4)
         return 2;
-    if (argc > 5) {
-        point = argv[4];
-        times = strtol(argv[5], NULL, 10);
-    }
     while (task + 1 < countof(tasks) && strcmp(argv[2], tasks[task].name) != 0)
         task++;
-    sqlite3_auto_extension((void (*)(void))watch);
+    mortal_begin(argv + 4);
     int64_t start = strtoll(argv[3], NULL, 10);
     virtual_world_init(&world, start, 7);
     struct db_options options = {

@@ -6,34 +6,14 @@
 // MANY jobs wait for one that succeeds, MANY for one that fails, and a batch has some of both. When
 // a statement that begins with POINT is about to run for the TIMES-th time, the process kills
 // itself: what is in its transaction is lost, what is committed stays.
-#include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <pawl.h>
 
+#include "mortal.h"
+
 enum { MANY = 230, BATCH = 6 };  // more than are told in one transaction
-
-static const char *point;
-static long times;
-
-static int at_statement(unsigned kind, void *self, void *statement, void *text)
-{
-    (void)kind, (void)self, (void)text;
-    const char *sql = sqlite3_sql(statement);
-    if (point && sql && strncmp(sql, point, strlen(point)) == 0 && --times == 0)
-        kill(getpid(), SIGKILL);
-    return 0;
-}
-
-static int watch(sqlite3 *db, const char **error, const void *api)
-{
-    (void)error, (void)api;
-    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, at_statement, NULL);
-}
 
 static bool succeed(struct pawl_run *run, void *context)
 {
@@ -125,11 +105,7 @@ int main(int argc, char **argv)
     struct pawl_error err = {0};
     if (argc < 3)
         return 2;
-    if (argc > 4) {
-        point = argv[3];
-        times = strtol(argv[4], NULL, 10);
-    }
-    sqlite3_auto_extension((void (*)(void))watch);
+    mortal_begin(argv + 3);
     struct pawl_options options = {
         .store = argv[1],
         .instance = "one",
