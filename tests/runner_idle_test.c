@@ -64,6 +64,35 @@ TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4
     EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
 }
 
+// The scheduler's round of every second is in the tick's transaction.
+TEST_SHOP(RUN_10_a_scheduler_with_nothing_due_wakes_nobody_by_itself, .workers = 4)
+{
+    enum { SECONDS_IDLE = 3 };
+    struct counts counts = {0};
+    struct pawl_error err = {0};
+    struct pawl_schedule rarely = {
+        .name = "greetings",
+        .job_type = "greet",
+        .every_us = SECONDS(86400),
+        .coalesce = PAWL_YES,
+        .misfire_grace_us = SECONDS(300),
+        .max_instances = 1,
+        .expected_max_runtime_us = SECONDS(60),
+    };
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    sleep(1);  // so that they do not begin together
+    MUST(pawl_schedule(shop->pawl, &rarely, &err));
+    WAIT_FOR(pawl_figures(shop->pawl).leads);
+    shop_work(shop);
+    int64_t woken = pawl_figures(shop->pawl).wake_ups;
+    int64_t groups = pipeline_figures(shop->pawl->pipeline).groups;
+    sleep(SECONDS_IDLE);
+    EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
+    EXPECT(pipeline_figures(shop->pawl->pipeline).groups - groups <= SECONDS_IDLE + 1);
+    EXPECT_INT(pawl_figures(shop->pawl).leads, 1);
+}
+
 static bool gated(struct pawl_run *run, void *context)
 {
     (void)run;

@@ -45,6 +45,7 @@ struct scheduling {
     // What came of it.
     bool leads;          // this instance
     bool took_over;      // just now
+    bool renewed;        // the lead it had: that was written
     bool clock_off;      // by more than a minute: it does not lead for that
     int64_t term;
     struct str leader;   // who leads, when this one does not

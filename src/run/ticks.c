@@ -33,6 +33,7 @@ static bool tick_write(struct tx *tx, struct operation *self, struct pawl_error 
     struct tick *t = (struct tick *)self;
     const struct runner *r = t->runner;
     t->now = tx->now;
+    t->alive = t->alive || r->scheduler.round.renewed;  // one flush for the two of them
     return (!t->alive || instance_alive(tx, &r->instance, err)) && write_progress(tx, t, err)
         && (t->renew ? executions_renew : executions_held)(tx, &r->worker, &t->holdings,
                                                            &t->holding_count, err)
