@@ -8,7 +8,7 @@
 -- name: migration_table
 -- scans: the short list of tables
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations' --sqlite
---postgres: SELECT 1 FROM pg_tables WHERE tablename = 'schema_migrations'
+--postgres: SELECT 1 FROM pg_tables WHERE tablename = 'schema_migrations' AND schemaname = current_schema()
 ;
 
 -- name: migration_newest

@@ -1,14 +1,14 @@
-// The store lives in a temporary directory; a second connection, which is not the engine's, looks
-// at it from outside.
+// The store is one of its own, its files in a temporary directory; what looks at it from outside is
+// not the engine.
 #include "fixture.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "outside.h"
 #include "store/blob.h"
 
 static const struct caller tester = {
@@ -40,7 +40,7 @@ void box_open(struct box *box)
     snprintf(box->directory, sizeof box->directory, "%s/pawl-test-XXXXXX", memory);
     EXPECT(mkdtemp(box->directory) != NULL);
     virtual_world_init(&box->world, SECONDS(1800000000), 42);
-    box->url = str_format(test_arena(), "sqlite:%s/pawl.db", box->directory);
+    box->url = outside_make(box->directory);
     box->db = open_db(box, false);
 }
 
@@ -82,6 +82,7 @@ void box_close(struct box *box)
         EXPECT_INT(verified.violations, 0);
     }
     db_close(box->db);
+    outside_remove(box->url);
     remove_files(box);
 }
 
@@ -166,66 +167,43 @@ void box_commit(struct tx *tx)
     MUST(tx_commit(tx, &err));
 }
 
-static sqlite3 *outside(struct box *box)
+static void add_row(void *self, const struct str *texts, size_t count)
 {
-    sqlite3 *connection = NULL;
-    EXPECT(sqlite3_open(box->url.s + 7, &connection) == SQLITE_OK);
-    sqlite3_busy_timeout(connection, 5000);
-    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    return connection;
+    for (size_t i = 0; i < count; i++)
+        buf_addf(self, "%.*s|", STR(texts[i].s ? texts[i] : S("-")));
+    buf_add_char(self, '\n');
 }
 
-static void add_row(struct buf *all, sqlite3_stmt *row)
+static void add_table(void *self, const struct str *texts, size_t count)
 {
-    for (int i = 0; i < sqlite3_column_count(row); i++) {
-        const char *text = (const char *)sqlite3_column_text(row, i);
-        buf_addf(all, "%s|", text ? text : "-");
-    }
-    buf_add_char(all, '\n');
-}
-
-static void add_table(sqlite3 *connection, struct buf *all, const char *table)
-{
-    char sql[128];
-    sqlite3_stmt *rows = NULL;
-    snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1", table);
-    EXPECT(sqlite3_prepare_v2(connection, sql, -1, &rows, NULL) == SQLITE_OK);
-    buf_addf(all, "== %s\n", table);
-    while (sqlite3_step(rows) == SQLITE_ROW)
-        add_row(all, rows);
-    sqlite3_finalize(rows);
+    (void)count;
+    buf_addf(self, "SELECT '== %.*s'; SELECT * FROM %.*s ORDER BY 1;", STR(texts[0]),
+             STR(texts[0]));
 }
 
 struct str box_contents(struct box *box)
 {
     struct buf all = buf_new(test_arena(), (size_t)64 << 20);
-    sqlite3 *connection = outside(box);
-    sqlite3_stmt *tables = NULL;
-    EXPECT(sqlite3_prepare_v2(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                                          " AND name NOT LIKE 'sqlite_%' ORDER BY name",
-                              -1, &tables, NULL)
-           == SQLITE_OK);
-    while (sqlite3_step(tables) == SQLITE_ROW)
-        add_table(connection, &all, (const char *)sqlite3_column_text(tables, 0));
-    sqlite3_finalize(tables);
-    sqlite3_close(connection);
-    EXPECT(!all.full);
+    struct buf sql = buf_new(test_arena(), (size_t)1 << 20);
+    EXPECT(outside_run(box->url, outside_tables(), add_table, &sql));
+    EXPECT(outside_run(box->url, str_cstr(test_arena(), buf_str(&sql)), add_row, &all));
+    EXPECT(!all.full && !sql.full);
     return hash_name(test_arena(), buf_str(&all));
+}
+
+static void keep_first(void *self, const struct str *texts, size_t count)
+{
+    struct str *first = self;
+    if (!first->s && count > 0)
+        *first = str_dup(test_arena(), texts[0]);
 }
 
 // The first column of the first row; the empty text when there is none.
 struct str box_text(struct box *box, const char *sql)
 {
-    sqlite3 *connection = outside(box);
-    sqlite3_stmt *row = NULL;
-    if (sqlite3_prepare_v2(connection, sql, -1, &row, NULL) != SQLITE_OK)
-        print_error("%s: %s\n", sql, sqlite3_errmsg(connection));
-    bool found = sqlite3_step(row) == SQLITE_ROW;
-    struct str text = str_of(found ? (const char *)sqlite3_column_text(row, 0) : NULL);
-    text = str_dup(test_arena(), text);
-    sqlite3_finalize(row);
-    sqlite3_close(connection);
-    return text;
+    struct str text = {0};
+    bool done = outside_run(box->url, sql, keep_first, &text);
+    return done && text.s ? text : S("");
 }
 
 int64_t box_number(struct box *box, const char *sql)
@@ -236,12 +214,7 @@ int64_t box_number(struct box *box, const char *sql)
 
 void box_sql(struct box *box, const char *sql)
 {
-    sqlite3 *connection = outside(box);
-    char *message = NULL;
-    if (sqlite3_exec(connection, sql, NULL, NULL, &message) != SQLITE_OK)
-        print_error("%s: %s\n", sql, message);
-    EXPECT(message == NULL);
-    sqlite3_close(connection);
+    EXPECT(outside_run(box->url, sql, NULL, NULL));
 }
 
 void pass(struct box *box, int64_t microseconds)

@@ -38,10 +38,10 @@ static void first_store(struct box *box)
     EXPECT_INT(migrations[0].version, 1);
     char *why = NULL;
     sqlite3_exec(connection, "PRAGMA application_id = 1348564844", NULL, NULL, NULL);
-    sqlite3_exec(connection, migrations[0].sqlite, NULL, NULL, &why);
+    sqlite3_exec(connection, migrations[0].in[DIALECT_SQLITE].text, NULL, NULL, &why);
     EXPECT(why == NULL);
     char *applied = sqlite3_mprintf("INSERT INTO schema_migrations VALUES (1, %Q, 1)",
-                                    migrations[0].name);
+                                    migrations[0].in[DIALECT_SQLITE].name);
     sqlite3_exec(connection, applied, NULL, NULL, &why);
     sqlite3_free(applied);
     EXPECT(why == NULL);

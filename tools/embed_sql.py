@@ -6,7 +6,8 @@ A query starts with `-- name: x` and ends at the next one. Notes right below the
   -- scans: why                      it may read a whole table; a test refuses that for all others
   -- invariant: sentence             (verify.sql) a row answered is a violation of this sentence
 Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts with `--postgres:`
-for PostgreSQL only, and INTEGER is BIGINT there. Everything else is one text for both.
+for PostgreSQL only, and there INTEGER is BIGINT and a column of TEXT is ordered by its bytes, as
+SQLite does it. Everything else is one text for both.
 """
 import argparse
 import hashlib
@@ -31,8 +32,11 @@ def dialect(text, name):
                 lines.append(line[: line.rindex("--sqlite")].rstrip())
             continue
         line = re.sub(r"--.*", "", line).rstrip()
+        if name == POSTGRES:
+            line = re.sub(r"\bINTEGER\b", "BIGINT", line)
+            line = re.sub(r"^(\s+\w+ TEXT|.*ADD COLUMN \w+ TEXT)\b", r'\1 COLLATE "C"', line)
         if line.strip():
-            lines.append(re.sub(r"\bINTEGER\b", "BIGINT", line) if name == POSTGRES else line)
+            lines.append(line)
     return "\n".join(lines)
 
 
@@ -97,15 +101,19 @@ def main():
                    f"        .moves = {json.dumps('; '.join(q['moves']))},",
                    f"        .scans = {json.dumps(q['scans'])},",
                    f"        .invariant = {json.dumps(q['invariant'])},",
-                   f"        .sqlite =\n        {c_text(q[SQLITE])},", "    },"]
+                   f"        .sqlite =\n        {c_text(q[SQLITE])},",
+                   f"        .postgres =\n        {c_text(q[POSTGRES])},", "    },"]
     source += ["};", "", "const struct migration_row migrations[] = {"]
     for path in schema:
         version, name = path.stem.split("_", 1)
-        text = dialect(path.read_text(), SQLITE)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        source += [f"    {{ {int(version)}, {json.dumps(name + ' ' + digest)},",
-                   f"        {c_text(text)} }},"]
-    source += ["    { 0, 0, 0 },", "};", "", "const struct schema_name schema_names[] = {"]
+        source += [f"    {{ {int(version)}, {{"]
+        for of in (SQLITE, POSTGRES):
+            text = dialect(path.read_text(), of)
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+            source += [f"      [DIALECT_{of.upper()}] = {{ {json.dumps(name + ' ' + digest)},",
+                       f"        {c_text(text)} }},"]
+        source += ["    } },"]
+    source += ["    { 0 },", "};", "", "const struct schema_name schema_names[] = {"]
     source += [f"    {{ {json.dumps(n)}, {json.dumps(kind)} }}," for n, kind in names_of(schema)]
     source += ["    { 0, 0 },", "};", ""]
 

@@ -45,7 +45,7 @@ static json_t *steps_json(int64_t after, int64_t up_to)
     json_t *steps = json_array();
     for (const struct migration_row *row = migrations; row->version; row++) {
         struct str name, digest;
-        str_cut(str_of(row->name), ' ', &name, &digest);
+        str_cut(str_of(row->in[DIALECT_SQLITE].name), ' ', &name, &digest);
         if (row->version > after && row->version <= up_to)
             json_array_append_new(steps, json_pack("{s:i, s:s%}", "version", row->version, "name",
                                                    name.s, name.n));
@@ -66,7 +66,7 @@ static void print_steps(const char *what, int64_t after, int64_t up_to)
 {
     for (const struct migration_row *row = migrations; row->version; row++) {
         struct str name, digest;
-        str_cut(str_of(row->name), ' ', &name, &digest);
+        str_cut(str_of(row->in[DIALECT_SQLITE].name), ' ', &name, &digest);
         if (row->version > after && row->version <= up_to)
             printf("  %s %04d %.*s\n", what, row->version, STR(name));
     }

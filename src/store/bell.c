@@ -16,6 +16,7 @@
 
 #include "base/world.h"
 #include "store/lock_file.h"
+#include "store/store_url.h"
 
 struct bell {
     int own;     // eventfd
@@ -36,6 +37,8 @@ static bool watch_lock_file(struct bell *bell, struct str store_url, struct pawl
 {
     char *path = NULL;
     int fd = -1;
+    if (url_names_server(store_url))
+        return true;  // a database on a server: the tick must do
     bool there = lock_file_path(store_url, &path, err) && lock_file_open(path, &fd, err);
     if (there) {
         bell->others = watch(path);

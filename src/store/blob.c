@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "store/lock_file.h"
+#include "store/store_url.h"
 
 enum { NAMES_TRIED = 8, READ_BYTES = 64 << 10 };
 
@@ -31,9 +32,19 @@ static void path_of(char path[PATH_MAX], const char *directory, struct str name)
     snprintf(path, PATH_MAX, "%s/%.*s", directory, STR(name));
 }
 
+// A server has no files of ours beside it: its URL says where they are.
+static char *server_path(struct str store_url)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct server_url parts;
+    return server_url_parse(&arena, store_url, &parts, NULL) ? strdup(parts.files) : NULL;
+}
+
 char *blobs_path(struct str store_url)
 {
     char *path = NULL, *file = NULL;
+    if (url_names_server(store_url))
+        return server_path(store_url);
     struct str scheme = S("sqlite:");
     char *named = strndup(store_url.s + scheme.n, store_url.n - scheme.n);
     if (named && store_file_resolve(named, &file, NULL)

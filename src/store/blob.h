@@ -24,7 +24,8 @@ struct blob {
     int64_t written_out;           // bytes that are on their way to the disk
 };
 
-// The directory of a store's files, beside it, by whatever name it is called. The caller frees it;
+// The directory of a store's files: beside it, by whatever name it is called, or where the URL of a
+// server says (`files=`; every process of the store must find the same one). The caller frees it;
 // NULL when there is no memory.
 char *blobs_path(struct str store_url);
 

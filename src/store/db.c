@@ -11,17 +11,18 @@
 #include "store/driver.h"
 #include "store/key_index.h"
 #include "store/later.h"
-#include "store/lock_file.h"
 #include "store/names.h"
 #include "store/observe.h"
+#include "store/store_url.h"
 
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
     *db = NULL;
-    if (!url_names_file(options->url))
-        return fail(err, PAWL_USAGE, "store %.*s: this build knows stores of the form sqlite:FILE",
+    bool file = url_names_file(options->url), server = url_names_server(options->url);
+    if (!file && !server)
+        return fail(err, PAWL_USAGE, "store %.*s: a store is sqlite:FILE or postgres://…",
                     STR(options->url));
-    if (!sqlite_open(db, options, err))
+    if (!(file ? sqlite_open : postgres_open)(db, options, err))
         return false;
     (*db)->bell = options->bell;
     (*db)->names = names_new();
@@ -101,6 +102,11 @@ bool db_alone(const struct db *db)
     return db->driver->alone;
 }
 
+bool db_lost(const struct db *db)
+{
+    return db->lost;
+}
+
 void db_ring(struct db *db)
 {
     if (db->bell)
@@ -134,9 +140,8 @@ static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
 // to stand still then, no lease would expire and no retry come due for as long as the step was.
-static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
+static pawl_time store_time(struct db *db, pawl_time now, int64_t monotonic, pawl_time newest)
 {
-    pawl_time now = world_wall(db->world);
     int64_t elapsed = monotonic - db->last_monotonic;
     pawl_time floor = db->last_now ? db->last_now + elapsed / 2 : 0;
     if (floor < newest)
@@ -148,6 +153,14 @@ static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
     return now;
 }
 
+static bool read_wall(struct db *db, pawl_time *wall, struct pawl_error *err)
+{
+    if (db->driver->read_clock)
+        return db->driver->read_clock(db, wall, err);
+    *wall = world_wall(db->world);
+    return true;
+}
+
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
@@ -155,6 +168,9 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");
+    if (db->lost)
+        return fail(err, PAWL_BUSY, "the store must be opened again: its database was out of "
+                                    "reach");
     if (!db->driver->begin(db, mode, err))
         return false;
     tx->open = true;
@@ -164,7 +180,12 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         return false;
     }
     tx->monotonic = world_monotonic(db->world);
-    tx->now = store_time(db, tx->monotonic, newest);
+    pawl_time wall;
+    if (!read_wall(db, &wall, err)) {
+        tx_end(tx);
+        return false;
+    }
+    tx->now = store_time(db, wall, tx->monotonic, newest);
     if (mode == TX_WRITE)
         observe_begin(tx, db->observers);
     return true;

@@ -17,7 +17,7 @@ struct observers;
 struct queue_terms;
 
 struct db_options {
-    struct str url;             // `sqlite:path`
+    struct str url;             // `sqlite:path` or `postgres://…`; see store_url.h
     const struct world *world;  // NULL: the real one
     bool read_only;             // a reader: never writes, never checkpoints, sees a snapshot
     bool must_exist;            // refuse to create a new store
@@ -42,6 +42,7 @@ int64_t db_wal_bytes(const struct db *db);
 const char *db_files(const struct db *db);  // the directory of blob.h, which may not be there yet
 bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see tx_overwrite
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
+bool db_lost(const struct db *db);  // the database is out of reach: close it, and open it again
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
 // short, or held back by a reader, is left for another time.

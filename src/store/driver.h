@@ -6,10 +6,14 @@
 struct copy_watch;
 
 struct db_driver {
-    bool alone;  // see db_alone
+    enum dialect dialect;
+    bool alone;   // see db_alone
+    bool refers;  // every row that points at another is checked when it is inserted; see later.c
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
+    // The calendar's time for a transaction that has begun. NULL: the world's.
+    bool (*read_clock)(struct db *db, pawl_time *now, struct pawl_error *err);
     bool (*execute)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*execute_application)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*start)(struct db *db, enum query query, const struct value *values, size_t count,
@@ -47,6 +51,7 @@ struct db {
     bool has_schema;
     bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
+    bool lost;    // the connection to the database is: only closing is left
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
@@ -58,6 +63,7 @@ struct db {
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
+bool postgres_open(struct db **db, const struct db_options *options, struct pawl_error *err);
 bool migrate(struct db *db, bool read_only, struct pawl_error *err);
 
 // Refuses a store that a newer program has migrated while this one had it open.

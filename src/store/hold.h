@@ -6,14 +6,20 @@
 // removing the lock file or closing its descriptor, a second process of the name takes the runs
 // over and the first one's calls are refused.
 //
+// On PostgreSQL the hold is a lock of a session that does nothing else: the server gives it back
+// when the process dies, or when it has not heard of its machine for half a minute.
+//
 // After fork() the child has the hold as well (lock_file.h): the name is free when both are gone.
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 
+struct server_lock;
+
 struct hold {
-    int fd;
+    int fd;                   // of the lock file
+    struct server_lock *server;  // with the database instead, where the store is on a server
     bool taken;
 };
 

@@ -8,12 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// SQLite would take these two for a store in memory, which is gone with the process.
-bool url_names_file(struct str url)
-{
-    return str_starts(url, S("sqlite:")) && !str_eq(url, S("sqlite:"))
-        && !str_eq(url, S("sqlite::memory:"));
-}
+#include "store/store_url.h"
 
 static char *resolved(const char *path)
 {
@@ -46,9 +41,8 @@ bool lock_file_path(struct str store_url, char **path, struct pawl_error *err)
 {
     *path = NULL;
     if (!url_names_file(store_url))
-        return fail(err, PAWL_USAGE, "store %.*s has no lock file: it is not of the form "
-                                     "sqlite:FILE",
-                    STR(store_url));
+        return fail(err, PAWL_USAGE, "only a store of the form sqlite:FILE is a file with a lock "
+                                     "file beside it");
     struct str scheme = S("sqlite:");
     char *named = strndup(store_url.s + scheme.n, store_url.n - scheme.n), *file = NULL;
     if (!named)

@@ -23,8 +23,6 @@ enum {
 
 #define LOCK_FILE_SUFFIX "-lock"
 
-bool url_names_file(struct str url);  // sqlite:FILE, and not one in memory
-
 // The file itself, whatever links lead to it: its lock file must be the same by every name. A file
 // that is yet to be made is named by its directory. The caller frees it.
 CHECKED bool store_file_resolve(const char *path, char **file, struct pawl_error *err);

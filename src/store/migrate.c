@@ -44,11 +44,12 @@ static bool made_alike(struct tx *tx, struct pawl_error *err)
         int64_t version = row_int(&rows);
         struct str name = row_text(&rows);
         const struct migration_row *ours = migration_of(version);
-        if (ours && !str_eq(name, str_of(ours->name)))
+        const char *our_name = ours ? ours->in[tx->db->driver->dialect].name : NULL;
+        if (ours && !str_eq(name, str_of(our_name)))
             return fail(err, PAWL_STORE, "the store was made by another build of Pawl: its schema "
                                          "version %lld is `%.*s`, this one's is `%s`. Use the pawl "
                                          "that made it",
-                        (long long)version, STR(name), ours->name);
+                        (long long)version, STR(name), our_name);
     }
     return rows_ok(&rows, err);
 }
@@ -93,11 +94,12 @@ bool schema_still_known(struct tx *tx, struct pawl_error *err)
 
 static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
 {
+    enum dialect dialect = tx->db->driver->dialect;
     for (const struct migration_row *row = migrations; row->version; row++)
         if (row->version > version
-            && !(tx_execute(tx, row->sqlite, err)
-                 && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version), TEXT(str_of(row->name)),
-                            INT(tx->now))))
+            && !(tx_execute(tx, row->in[dialect].text, err)
+                 && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version),
+                            TEXT(str_of(row->in[dialect].name)), INT(tx->now))))
             return false;
     return version > 0 ? announce(tx, err) : make_secret(tx, err);
 }

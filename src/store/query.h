@@ -9,13 +9,17 @@ struct query_row {
     const char *moves;      // `execution LEASED -> IN_PROGRESS; job …`: checked by the state tables
     const char *scans;      // why it may read a whole table; empty: it may not
     const char *invariant;  // a row answered is a violation of this sentence
-    const char *sqlite;
+    const char *sqlite, *postgres;
 };
+
+enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECTS };
 
 struct migration_row {
     int version;
-    const char *name;    // and a digest of its text: what a store was made with
-    const char *sqlite;
+    struct {
+        const char *name;  // and a digest of its text: what a store was made with
+        const char *text;
+    } in[DIALECTS];
 };
 
 struct schema_name {

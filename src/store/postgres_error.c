@@ -1,0 +1,49 @@
+// Codes of SQL (SQLSTATE) in Pawl's words.
+//
+// What refuses a statement spoils the transaction it is in, so none of these is a refusal that a
+// transaction survives (error.h).
+#include <string.h>
+
+#include "store/postgres.h"
+
+static const struct {
+    const char *state;  // its first characters; the first row that fits counts
+    enum pawl_code code;
+} codes[] = {
+    { "55P03", PAWL_BUSY },       // lock_not_available: lock_timeout is over
+    { "40001", PAWL_BUSY },       // serialization_failure
+    { "40P01", PAWL_BUSY },       // deadlock_detected
+    { "57014", PAWL_BUSY },       // query_canceled: statement_timeout is over
+    { "25006", PAWL_BUSY },       // read_only_sql_transaction: this server has become a standby
+    { "53100", PAWL_DISK_FULL },
+    { "53200", PAWL_NO_MEMORY },
+    { "53", PAWL_BUSY },          // too_many_connections and other resources
+    { "57P", PAWL_BUSY },         // the server is shutting down, or starting
+    { "08", PAWL_BUSY },          // the connection
+};
+
+static enum pawl_code code_of(const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    for (size_t i = 0; state && i < countof(codes); i++)
+        if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
+            return codes[i].code;
+    return PAWL_STORE;
+}
+
+// A connection that is gone says so itself, whatever came back last.
+bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
+                     struct pawl_error *err)
+{
+    PGconn *connection = postgres->connection;
+    enum pawl_code code = code_of(result);
+    const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (!said)
+        said = PQerrorMessage(connection);
+    bool lost = PQstatus(connection) == CONNECTION_BAD;
+    postgres->db.lost |= lost;
+    bool failed = fail(err, lost ? PAWL_BUSY : code, "%s: %s: %s", postgres->url.shown,
+                       lost ? "the connection to the database is lost" : what, said);
+    PQclear(result);
+    return failed;
+}

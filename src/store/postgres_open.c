@@ -1,0 +1,188 @@
+// Connecting to a PostgreSQL server, and what holds for every session of Pawl's.
+//
+// A commit that was answered is on disk (synchronous_commit). Nobody waits for ever: not for a
+// connection, a lock, a statement or a network that is gone. A session finds its tables by a fixed
+// search path, and one that writes plans its statements once, by their keys: what is a good plan
+// for the handful of rows that a queue has just now is ruinous for a million.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/postgres.h"
+
+enum { SERVER_VERSION_MIN = 150000,
+       SETTINGS_BYTES = 2048 };
+
+// ----- one connection
+
+static void hear_nothing(void *self, const char *message)
+{
+    (void)self, (void)message;  // notices are for people at a terminal
+}
+
+// What libpq says about a URL it cannot read may quote any part of it.
+static bool is_readable(const struct server_url *url, struct pawl_error *err)
+{
+    char *why = NULL;
+    PQconninfoOption *options = PQconninfoParse(url->connect, &why);
+    bool has_secret = strstr(url->shown, "***") != NULL;
+    bool readable = options
+                 || fail(err, PAWL_USAGE, "store %s: %s", url->shown,
+                         why && !has_secret ? why : "the URL is none that libpq can read");
+    PQconninfoFree(options);
+    PQfreemem(why);
+    return readable;
+}
+
+// What the URL may say otherwise comes before it; what it may not, behind it.
+PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err)
+{
+    static const char *const keywords[] = {
+        "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",
+        "keepalives_count", "tcp_user_timeout", "target_session_attrs", "application_name",
+        "dbname", "client_encoding", NULL,
+    };
+    const char *const values[] = {
+        "10", "1", "10", "5", "3", "20000", "read-write", "pawl", url->connect, "UTF8", NULL,
+    };
+    if (!is_readable(url, err))
+        return NULL;
+    PGconn *connection = PQconnectdbParams(keywords, values, 1);
+    bool connected = PQstatus(connection) == CONNECTION_OK
+                  || fail(err, PAWL_BUSY, "cannot connect to %s: %s", url->shown,
+                          PQerrorMessage(connection));
+    if (!connected) {
+        PQfinish(connection);
+        return NULL;
+    }
+    PQsetNoticeProcessor(connection, hear_nothing, NULL);
+    return connection;
+}
+
+// ----- a session
+
+static bool is_fit(struct postgres *postgres, struct pawl_error *err)
+{
+    const char *encoding = PQparameterStatus(postgres->connection, "server_encoding");
+    if (PQserverVersion(postgres->connection) < SERVER_VERSION_MIN)
+        return fail(err, PAWL_STORE, "%s is PostgreSQL %d: Pawl needs %d or newer",
+                    postgres->url.shown, PQserverVersion(postgres->connection) / 10000,
+                    SERVER_VERSION_MIN / 10000);
+    return (encoding && strcmp(encoding, "UTF8") == 0)
+        || fail(err, PAWL_STORE, "%s has the encoding %s: Pawl needs a database with UTF8",
+                postgres->url.shown, encoding ? encoding : "of nobody knows what");
+}
+
+// The server looks after a client that is gone as the client does after the server: a dead one
+// keeps no lock.
+static const char everybody[] =
+    "SET search_path = %s, pg_temp;"
+    "SET synchronous_commit = %s;"
+    "SET lock_timeout = %lld;"
+    "SET jit = off;"
+    "SET client_connection_check_interval = '10s';"
+    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;";
+
+static const char readers[] = "SET default_transaction_read_only = on";
+
+static const char writers[] =
+    "SET statement_timeout = '5min';"
+    "SET idle_in_transaction_session_timeout = '60s';"
+    "SET plan_cache_mode = force_generic_plan;"
+    "SET enable_seqscan = off; SET enable_bitmapscan = off;"
+    "SET enable_hashjoin = off; SET enable_mergejoin = off";
+
+static bool set_up(struct postgres *postgres, struct pawl_error *err)
+{
+    char sql[SETTINGS_BYTES];
+    int n = snprintf(sql, sizeof sql, everybody, postgres->url.schema,
+                     postgres->fleeting ? "off" : "on", (long long)(postgres->busy_us / 1000));
+    snprintf(sql + n, sizeof sql - (size_t)n, "%s", postgres->read_only ? readers : writers);
+    PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
+    PQclear(result);
+    return result != NULL;
+}
+
+// ----- the schema
+
+// Whether there is such a schema, whether it is a store, and whether it has anything at all.
+static const char look[] =
+    "SELECT to_regnamespace(s.name) IS NOT NULL,"
+    " to_regclass(s.name || '.schema_migrations') IS NOT NULL,"
+    " EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace(s.name))"
+    " FROM (SELECT '%s' AS name) s";
+
+static bool make_schema(struct postgres *postgres, struct pawl_error *err)
+{
+    char sql[SETTINGS_BYTES];
+    snprintf(sql, sizeof sql, "%s; CREATE SCHEMA IF NOT EXISTS %s; COMMIT", postgres->begin_write,
+             postgres->url.schema);
+    PGresult *result = postgres_ask(postgres, sql, "cannot make the schema", err);
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool find_schema(struct postgres *postgres, bool must_exist, struct pawl_error *err)
+{
+    char sql[SETTINGS_BYTES];
+    snprintf(sql, sizeof sql, look, postgres->url.schema);
+    PGresult *result = postgres_ask(postgres, sql, "cannot look for the store", err);
+    if (!result)
+        return false;
+    bool is_there = *PQgetvalue(result, 0, 0) == 't', is_store = *PQgetvalue(result, 0, 1) == 't',
+         has_tables = *PQgetvalue(result, 0, 2) == 't';
+    PQclear(result);
+    if (is_store)
+        return true;
+    if (has_tables)
+        return fail(err, PAWL_STORE, "%s: schema %s is another program's, not a Pawl store: choose "
+                                     "another with ?schema=NAME",
+                    postgres->url.shown, postgres->url.schema);
+    if (must_exist)
+        return fail(err, PAWL_NOT_FOUND, "there is no store in schema %s of %s: create one with "
+                                         "`pawl migrate` or by enqueueing the first job",
+                    postgres->url.schema, postgres->url.shown);
+    return is_there || make_schema(postgres, err);
+}
+
+// ----- a store
+
+// One who writes at a time, in the whole store: the lock is the transaction's, and of the schema.
+static void make_texts(struct postgres *postgres)
+{
+    snprintf(postgres->begin_write, sizeof postgres->begin_write,
+             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+             "SELECT pg_advisory_xact_lock(%d, hashtext('%s'))",
+             POSTGRES_LOCKS, postgres->url.schema);
+}
+
+static bool open_session(struct postgres *postgres, const struct db_options *options,
+                         struct pawl_error *err)
+{
+    if (!server_url_parse(&postgres->arena, options->url, &postgres->url, err))
+        return false;
+    make_texts(postgres);
+    postgres->connection = postgres_connect(&postgres->url, err);
+    return postgres->connection && is_fit(postgres, err) && set_up(postgres, err)
+        && find_schema(postgres, options->must_exist || options->read_only, err);
+}
+
+bool postgres_open(struct db **db, const struct db_options *options, struct pawl_error *err)
+{
+    struct postgres *postgres = calloc(1, sizeof *postgres);
+    if (!postgres)
+        return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
+    postgres->db = (struct db){
+        .driver = &postgres_driver,
+        .world = options->world ? options->world : world_real(),
+    };
+    postgres->busy_us = options->busy_us ? options->busy_us : SECONDS(10);
+    postgres->read_only = options->read_only;
+    postgres->fleeting = options->fleeting;
+    if (!open_session(postgres, options, err)) {
+        postgres_driver.close(&postgres->db);
+        return false;
+    }
+    *db = &postgres->db;
+    return true;
+}

@@ -1,0 +1,138 @@
+// A database for each store, copied from the template of tests/postgres/run.
+//
+// Connections are kept: one to the server, and one to the store that was asked last.
+#include "outside_postgres.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/store_url.h"
+
+enum { COLUMNS_MAX = 64 };
+
+static PGconn *server;
+static struct {
+    PGconn *connection;
+    char url[512];
+} kept;
+
+static struct str database_url(const char *database)
+{
+    const char *form = getenv("PAWL_TEST_SERVER");
+    EXPECT(form && strstr(form, "%s"));  // or tests/postgres/run did not start this
+    struct str before, after;
+    str_cut(str_of(form), '%', &before, &after);
+    return str_format(test_arena(), "%.*s%s%.*s", STR(before), database, (int)after.n - 1,
+                      after.s + 1);
+}
+
+static void hear_nothing(void *self, const char *message)
+{
+    (void)self;
+    (void)message;
+}
+
+static PGconn *connect_to(const char *url)
+{
+    PGconn *connection = PQconnectdb(url);
+    if (PQstatus(connection) != CONNECTION_OK)
+        print_error("%s", PQerrorMessage(connection));
+    EXPECT(PQstatus(connection) == CONNECTION_OK);
+    PQsetNoticeProcessor(connection, hear_nothing, NULL);
+    return connection;
+}
+
+static void on_server(const char *sql)
+{
+    if (PQstatus(server) != CONNECTION_OK) {
+        PQfinish(server);
+        server = connect_to(database_url("postgres").s);
+    }
+    PGresult *result = PQexec(server, sql);
+    bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    if (!done)
+        print_error("%s: %s", sql, PQresultErrorMessage(result));
+    PQclear(result);
+    EXPECT(done);
+}
+
+struct str postgres_make(const char *directory)
+{
+    static int number;
+    char name[64], sql[160];
+    snprintf(name, sizeof name, "t%d_%d", (int)getpid(), ++number);
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE pawl_template", name);
+    on_server(sql);
+    return str_format(test_arena(), "%.*s&files=%s/pawl.db.artifacts", STR(database_url(name)),
+                      directory);
+}
+
+static void forget_kept(void)
+{
+    PQfinish(kept.connection);
+    kept.connection = NULL;
+}
+
+void postgres_remove(struct str url)
+{
+    char sql[160];
+    struct str place, options, rest, name = { 0 };
+    str_cut(url, '?', &place, &options);
+    for (rest = place; str_cut(rest, '/', &name, &rest);) {}
+    forget_kept();
+    snprintf(sql, sizeof sql, "DROP DATABASE %.*s WITH (FORCE)", STR(name));
+    on_server(sql);
+}
+
+// ----- statements
+
+static void keep(struct str url)
+{
+    if (kept.connection && str_eq(url, str_of(kept.url))
+        && PQstatus(kept.connection) == CONNECTION_OK)
+        return;
+    struct server_url parts;
+    struct pawl_error err = {0};
+    forget_kept();
+    MUST(server_url_parse(test_arena(), url, &parts, &err));
+    snprintf(kept.url, sizeof kept.url, "%.*s", STR(url));
+    kept.connection = connect_to(parts.connect);
+    PQclear(PQexec(kept.connection, "SET search_path = pawl, public"));
+}
+
+static void tell_rows(const PGresult *result, outside_row tell, void *self)
+{
+    struct str texts[COLUMNS_MAX];
+    int count = PQnfields(result);
+    EXPECT(count <= COLUMNS_MAX);
+    for (int row = 0; row < PQntuples(result); row++) {
+        for (int i = 0; i < count; i++)
+            texts[i] = PQgetisnull(result, row, i)
+                ? (struct str){0}
+                : (struct str){ PQgetvalue(result, row, i), (size_t)PQgetlength(result, row, i) };
+        tell(self, texts, (size_t)count);
+    }
+}
+
+// Every statement's rows, in one round trip.
+bool postgres_run(struct str url, const char *sql, outside_row tell, void *self)
+{
+    keep(url);
+    EXPECT(PQsendQuery(kept.connection, sql));
+    bool done = true;
+    for (PGresult *result; (result = PQgetResult(kept.connection));) {
+        bool fine = PQresultStatus(result) == PGRES_COMMAND_OK
+            || PQresultStatus(result) == PGRES_TUPLES_OK
+            || PQresultStatus(result) == PGRES_EMPTY_QUERY;
+        if (!fine)
+            print_error("%s: %s", sql, PQresultErrorMessage(result));
+        else if (tell)
+            tell_rows(result, tell, self);
+        done = done && fine;
+        PQclear(result);
+    }
+    return done;
+}
