@@ -8,7 +8,7 @@ SEED ?= 1
 FUZZ_S ?= 60
 export DESTDIR
 
-.PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
+.PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
 .PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
@@ -30,7 +30,12 @@ brief: ## the Daily Brief on its sample feeds: read, grouped by event, printed; 
 test: ## builds and runs every test; the last line is "N passed, N failed"
 	@tools/packages build test
 	@tools/build build
-	@tools/run-tests build
+	@tools/run-tests build --no-suite postgres-long
+
+test-postgres: ## every test that runs on PostgreSQL, also those that take minutes
+	@tools/packages build test
+	@tools/build build
+	@tools/run-tests build --suite postgres --suite postgres-long
 
 lint: ## formatter, gcc and clang without a warning, clang-tidy, cppcheck, shellcheck, check-tree
 	@tools/packages build test lint

@@ -21,12 +21,13 @@ SELECT version, name FROM schema_migrations ORDER BY version;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
--- Which table refers to which: one of the application's must not refer to one of ours.
+-- Which table refers to which: one of the application's must not refer to one of ours. On
+-- PostgreSQL, where ours are in a schema of their own, the answer is those that do.
 -- name: references_all
 -- scans: the schema, after the application has changed it
 SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r --sqlite
  WHERE m.type = 'table' --sqlite
---postgres: SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'
+--postgres: SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint JOIN pg_class here ON here.oid = conrelid JOIN pg_class there ON there.oid = confrelid WHERE contype = 'f' AND there.relnamespace = to_regnamespace(current_schema()) AND here.relnamespace <> there.relnamespace
 ;
 
 -- ===== the clock

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "outside.h"
+
 static const char schema[] =
     "CREATE TABLE calls (actor TEXT, boot INTEGER, n INTEGER, op TEXT, subject TEXT);"
     "CREATE TABLE answers (actor TEXT, boot INTEGER, n INTEGER, word TEXT, exec TEXT, job TEXT,"
@@ -205,8 +207,67 @@ static void read_log(sqlite3 *facts, const char *path)
     fclose(log);
 }
 
-sqlite3 *checker_open(const char *directory)
+// ----- a store on a server, as a file would have it
+
+static const struct {
+    const char *name, *columns;
+} on_server[] = {
+    { "pawl_jobs", "job_id TEXT, idempotency_key TEXT, serial_key TEXT, state TEXT,"
+                   " completed_at INTEGER" },
+    { "pawl_executions", "exec_id TEXT, job_id TEXT, attempt INTEGER, status TEXT,"
+                         " lease_owner TEXT, lease_expires_at INTEGER, leased_at INTEGER,"
+                         " started_at INTEGER, deadline_at INTEGER, committed_at INTEGER,"
+                         " finished_at INTEGER, end_reason TEXT" },
+    { "effects", "job TEXT, attempt INTEGER, worker TEXT, at INTEGER" },
+};
+
+enum { COLUMNS_MAX = 16 };
+
+struct copying {
+    sqlite3 *facts;
+    const char *table;
+};
+
+static void copy_row(void *self, const struct str *texts, size_t count)
 {
+    struct copying *copying = self;
+    const char *values[COLUMNS_MAX];
+    struct buf sql = buf_new(test_arena(), 1024);
+    EXPECT(count <= COLUMNS_MAX);
+    buf_addf(&sql, "INSERT INTO store.%s VALUES (?", copying->table);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = texts[i].s ? str_cstr(test_arena(), texts[i]) : NULL;
+        if (i > 0)
+            buf_add(&sql, S(", ?"));
+    }
+    buf_add_char(&sql, ')');
+    insert(copying->facts, str_cstr(test_arena(), buf_str(&sql)), values, (int)count);
+}
+
+static void copy_store(sqlite3 *facts, struct str url)
+{
+    checker_run(facts, "ATTACH ':memory:' AS store; BEGIN");
+    for (size_t i = 0; i < countof(on_server); i++) {
+        struct copying copying = { facts, on_server[i].name };
+        struct buf sql = buf_new(test_arena(), 1024);
+        struct str rest = str_of(on_server[i].columns), column, name, type;
+        checker_run(facts, str_format(test_arena(), "CREATE TABLE store.%s (%s)",
+                                      on_server[i].name, on_server[i].columns).s);
+        for (const char *before = "SELECT "; rest.n; before = ", ") {
+            str_cut(rest, ',', &column, &rest);
+            str_cut((struct str){ column.s + (*column.s == ' '), column.n - (*column.s == ' ') },
+                    ' ', &name, &type);
+            buf_addf(&sql, "%s%.*s", before, STR(name));
+        }
+        buf_addf(&sql, " FROM %s", on_server[i].name);
+        EXPECT(outside_run(url, str_cstr(test_arena(), buf_str(&sql)), copy_row, &copying));
+    }
+    checker_run(facts, "COMMIT");
+}
+
+sqlite3 *checker_open(const struct scratch *scratch)
+{
+    const char *directory = scratch->path;
     sqlite3 *facts = NULL;
     EXPECT(sqlite3_open(":memory:", &facts) == SQLITE_OK);
     sqlite3_busy_timeout(facts, 10000);
@@ -220,7 +281,10 @@ sqlite3 *checker_open(const char *directory)
             read_log(facts, str_format(test_arena(), "%s/%s", directory, file->d_name).s);
     closedir(files);
     checker_run(facts, "COMMIT");
-    checker_run(facts, str_format(test_arena(), "ATTACH '%s/pawl.db' AS store", directory).s);
+    if (on_postgres())
+        copy_store(facts, str_of(scratch->url));
+    else
+        checker_run(facts, str_format(test_arena(), "ATTACH '%s/pawl.db' AS store", directory).s);
     checker_run(facts, facts_of_store);
     return facts;
 }

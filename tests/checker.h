@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "test.h"
+#include "process.h"
 
 struct check {
     const char *name;
@@ -19,8 +19,8 @@ struct check {
 extern const struct check checks[];
 extern const size_t checks_count;
 
-// Reads a store and the logs beside it: every file in `directory` whose name ends in `.log`.
-sqlite3 *checker_open(const char *directory);
+// Reads the store of a scratch and the logs beside it: every file whose name ends in `.log`.
+sqlite3 *checker_open(const struct scratch *scratch);
 void checker_close(sqlite3 *facts);
 
 int64_t checker_count(sqlite3 *facts, const char *name);  // by the name of a check

@@ -220,6 +220,8 @@ TEST_SHOP(OPS_12_many_lines_share_few_commits, .workers = 1)
     EXPECT(pawl_figures(shop->pawl).commits < 100);
 }
 
+SQLITE_ONLY(OPS_12_a_log_that_cannot_be_stored_is_dropped_and_counted,
+            "a trigger in the words of SQLite")
 TEST_SHOP(OPS_12_a_log_that_cannot_be_stored_is_dropped_and_counted, .workers = 1)
 {
     struct act *act = ACT("babble=100");

@@ -132,7 +132,9 @@ static bool end_the_transaction(struct tx *tx, void *self, struct pawl_error *er
 TEST_EACH_DB(EXEC_6_an_effect_cannot_end_its_transaction)
 {
     static char commit_word[] = "COMMIT", rollback_word[] = "ROLLBACK", begin_word[] = "BEGIN",
-                conflict[] = "INSERT OR ROLLBACK INTO outcomes SELECT * FROM outcomes";
+                of_sqlite[] = "INSERT OR ROLLBACK INTO outcomes SELECT * FROM outcomes",
+                of_postgres[] = "SELECT 1 / 0";  // there every error ends it
+    char *conflict = on_postgres() ? of_postgres : of_sqlite;
     char *const attempts[] = { commit_word, rollback_word, begin_word, conflict };
     make_effects(box);
     struct job job = must_enqueue(box, "report");

@@ -52,7 +52,7 @@ static void load(size_t processes, int share)
         process_tell(&loaders[i], "go");
     for (size_t i = 0; i < processes; i++)
         EXPECT_INT(process_end(&loaders[i]), 0);  // any answer but success would have ended it
-    sqlite3 *facts = checker_open(scratch.path);
+    sqlite3 *facts = checker_open(&scratch);
     for (size_t i = 0; i < checks_count; i++)
         if (checks[i].planted)
             EXPECT_INT(checker_count(facts, checks[i].name), 0);

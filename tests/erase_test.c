@@ -84,6 +84,7 @@ static void add_neighbours(struct box *box)
         must_add(box, &contract);
 }
 
+SQLITE_ONLY(OPS_25_what_was_erased_is_in_no_file_of_the_store, "looks into the file")
 TEST_EACH_DB(OPS_25_what_was_erased_is_in_no_file_of_the_store)
 {
     struct str payloads[] = { S("{\"name\":\"" SECRET "\"}"), big_payload() };
@@ -103,6 +104,7 @@ TEST_EACH_DB(OPS_25_what_was_erased_is_in_no_file_of_the_store)
     }
 }
 
+SQLITE_ONLY(OPS_25_results_and_steps_are_erased_too, "looks into the file")
 TEST_EACH_DB(OPS_25_results_and_steps_are_erased_too)
 {
     struct job job = must_enqueue(box, "tell"), erased;

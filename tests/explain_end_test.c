@@ -217,6 +217,8 @@ TEST_EACH_DB(EXPLAIN_records_that_contradict_each_other)
     EXPECT(json_is_null(json_object_get(json, "state")));
 }
 
+SQLITE_ONLY(EXPLAIN_an_execution_whose_record_is_damaged,
+            "damage that constraints of PostgreSQL keep out")
 TEST_EACH_DB(EXPLAIN_an_execution_whose_record_is_damaged)
 {
     struct job job = must_enqueue(box, "report");

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "outside.h"
 #include "store/blob.h"
 
 static const struct caller tester = {

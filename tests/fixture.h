@@ -20,6 +20,7 @@
 #include "engine/step.h"
 #include "engine/sweep.h"
 #include "engine/verify.h"
+#include "outside.h"
 
 struct box {
     struct virtual_world world;

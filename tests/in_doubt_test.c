@@ -101,6 +101,7 @@ TEST_EACH_DB(OPS_4_a_job_from_before_is_still_called_known)
     session_close(&cli);
 }
 
+SQLITE_ONLY(OPS_4_what_cannot_be_found_out_is_said_to_be_in_doubt, "a file that is not there")
 TEST_EACH_DB(OPS_4_what_cannot_be_found_out_is_said_to_be_in_doubt)
 {
     struct entry entry = { .object = job_object("a") };

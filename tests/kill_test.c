@@ -157,7 +157,7 @@ static int64_t setting(const char *name, int64_t otherwise)
 // Adds every number of the round to the totals. A fault ends the test and leaves the files.
 static void judge(struct round *round, int64_t *totals)
 {
-    sqlite3 *facts = checker_open(round->scratch.path);
+    sqlite3 *facts = checker_open(&round->scratch);
     int64_t faults = 0;
     for (size_t i = 0; i < checks_count; i++) {
         int64_t number = checker_count(facts, checks[i].name);
@@ -234,7 +234,7 @@ TEST(EXEC_5_the_kill_loop_sees_a_worker_without_the_commit_boundary)
     create_store(&round);
     for (int i = 0; i < CANARY_CYCLES && (found == 0 || stale == 0); i++) {
         cycle(&round);
-        sqlite3 *facts = checker_open(round.scratch.path);
+        sqlite3 *facts = checker_open(&round.scratch);
         found = checker_count(facts, "double_effects");
         stale = checker_count(facts, "stale_commits");
         checker_close(facts);
@@ -268,7 +268,7 @@ TEST(JOB_6_the_checker_sees_every_fault_it_looks_for)
     for (size_t i = 0; i < checks_count; i++) {
         if (!checks[i].planted)
             continue;
-        sqlite3 *facts = checker_open(round.scratch.path);
+        sqlite3 *facts = checker_open(&round.scratch);
         EXPECT_INT(checker_count(facts, checks[i].name), 0);
         checker_run(facts, checks[i].planted);
         if (checker_count(facts, checks[i].name) == 0)
@@ -283,12 +283,12 @@ TEST(JOB_6_the_checker_ignores_a_line_that_was_cut_short)
 {
     struct round round;
     quiet_round(&round);
-    sqlite3 *before = checker_open(round.scratch.path);
+    sqlite3 *before = checker_open(&round.scratch);
     FILE *log = fopen(scratch_file(&round.scratch, "w1.log"), "a");
     EXPECT(log != NULL);
     fputs("> 1 commit\n\n! w1 .\n> 1 commit x .\n< 1 ok x y 1\n", log);
     fclose(log);
-    sqlite3 *after = checker_open(round.scratch.path);
+    sqlite3 *after = checker_open(&round.scratch);
     EXPECT_INT(checker_count(after, "calls"), checker_count(before, "calls") + 1);
     EXPECT_INT(checker_count(after, "calls_cut_off"), checker_count(before, "calls_cut_off") + 1);
     EXPECT_INT(checker_count(after, "stale_commits"), 0);

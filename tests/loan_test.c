@@ -153,6 +153,7 @@ TEST(OPS_4_jobs_of_a_loan_are_deduplicated_and_a_refusal_leaves_it_usable)
     shop_close(&shop);
 }
 
+SQLITE_ONLY(EXEC_6_a_borrower_uses_sqlite_itself, "the connection of SQLite")
 TEST(EXEC_6_a_borrower_uses_sqlite_itself)
 {
     struct shop shop = shop_open((struct pawl_options){0});
@@ -182,6 +183,7 @@ static int enqueue_row(void *tx, int columns, char **texts, char **names)
     return 0;
 }
 
+SQLITE_ONLY(EXEC_6_jobs_may_be_enqueued_from_within_a_query, "the connection of SQLite")
 TEST(EXEC_6_jobs_may_be_enqueued_from_within_a_query)
 {
     struct shop shop = shop_open((struct pawl_options){0});
@@ -197,6 +199,7 @@ TEST(EXEC_6_jobs_may_be_enqueued_from_within_a_query)
 
 // ----- what a borrower does wrong
 
+SQLITE_ONLY(EXEC_6_a_statement_left_open_refuses_the_commit, "the connection of SQLite")
 TEST(EXEC_6_a_statement_left_open_refuses_the_commit)
 {
     struct shop shop = shop_open((struct pawl_options){0});
@@ -221,6 +224,7 @@ TEST(EXEC_6_a_statement_left_open_refuses_the_commit)
     shop_close(&shop);
 }
 
+SQLITE_ONLY(EXEC_6_a_loan_whose_transaction_is_gone_is_not_committed, "the connection of SQLite")
 TEST(EXEC_6_a_loan_whose_transaction_is_gone_is_not_committed)
 {
     struct shop shop = shop_open((struct pawl_options){0});
@@ -332,6 +336,8 @@ static void outside(struct shop *shop, const char *sql)
 }
 
 // The job is stored before its event, which fails: without the latter it must not be committed.
+SQLITE_ONLY(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked,
+            "a disk that fails, by a file system of SQLite")
 TEST(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked)
 {
     struct shop shop = shop_open((struct pawl_options){0});
@@ -352,6 +358,8 @@ TEST(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked)
     shop_close(&shop);
 }
 
+SQLITE_ONLY(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works,
+            "a disk that fails, by a file system of SQLite")
 TEST(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works)
 {
     faulty_vfs_install();
@@ -371,6 +379,8 @@ TEST(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works)
     faulty_vfs_remove();
 }
 
+SQLITE_ONLY(OPS_9_a_full_disk_refuses_a_loan_and_the_next_one_works,
+            "a disk that fails, by a file system of SQLite")
 TEST(OPS_9_a_full_disk_refuses_a_loan_and_the_next_one_works)
 {
     faulty_vfs_install();

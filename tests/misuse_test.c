@@ -217,6 +217,7 @@ static bool step_without_work(struct pawl_run *run, void *context)
 }
 
 // Whoever has a removed file open could write to it for ever, and it would all be gone.
+SQLITE_ONLY(OPS_9_a_store_that_was_removed_or_replaced_is_not_written, "a file that goes away")
 TEST_SHOP(OPS_9_a_store_that_was_removed_or_replaced_is_not_written, .workers = 1)
 {
     struct pawl_error err = {0};

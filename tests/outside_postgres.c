@@ -11,7 +11,8 @@
 
 #include "store/store_url.h"
 
-enum { COLUMNS_MAX = 64 };
+enum { COLUMNS_MAX = 64,
+       BOOLEAN_TYPE = 16 };
 
 static PGconn *server;
 static struct {
@@ -103,6 +104,17 @@ static void keep(struct str url)
     PQclear(PQexec(kept.connection, "SET search_path = pawl, public"));
 }
 
+// As SQLite says it: true is 1.
+static struct str text_of(const PGresult *result, int row, int column)
+{
+    const char *text = PQgetvalue(result, row, column);
+    if (PQgetisnull(result, row, column))
+        return (struct str){0};
+    if (PQftype(result, column) == BOOLEAN_TYPE)
+        return *text == 't' ? S("1") : S("0");
+    return (struct str){ text, (size_t)PQgetlength(result, row, column) };
+}
+
 static void tell_rows(const PGresult *result, outside_row tell, void *self)
 {
     struct str texts[COLUMNS_MAX];
@@ -110,9 +122,7 @@ static void tell_rows(const PGresult *result, outside_row tell, void *self)
     EXPECT(count <= COLUMNS_MAX);
     for (int row = 0; row < PQntuples(result); row++) {
         for (int i = 0; i < count; i++)
-            texts[i] = PQgetisnull(result, row, i)
-                ? (struct str){0}
-                : (struct str){ PQgetvalue(result, row, i), (size_t)PQgetlength(result, row, i) };
+            texts[i] = text_of(result, row, i);
         tell(self, texts, (size_t)count);
     }
 }

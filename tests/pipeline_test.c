@@ -222,6 +222,8 @@ static void close_faulty(struct pipeline *pipeline)
     faulty_vfs_remove();
 }
 
+SQLITE_ONLY(OPS_9_a_commit_in_doubt_is_looked_up_and_answered_truly,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_looked_up_and_answered_truly)
 {
     struct pipeline *pipeline = open_on_faulty_disk(box);
@@ -241,6 +243,8 @@ TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_looked_up_and_answered_truly)
     close_faulty(pipeline);
 }
 
+SQLITE_ONLY(OPS_9_what_cannot_be_found_out_is_called_in_doubt,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_what_cannot_be_found_out_is_called_in_doubt)
 {
     struct pipeline *pipeline = open_on_faulty_disk(box);
@@ -261,6 +265,8 @@ TEST_EACH_DB(OPS_9_what_cannot_be_found_out_is_called_in_doubt)
 
 // After a sync that failed, what can be read may be in memory only. It is not called done before it
 // was copied back and synced, and nothing is built on it before that.
+SQLITE_ONLY(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt)
 {
     struct pipeline *pipeline = open_on_faulty_disk(box);
@@ -291,6 +297,8 @@ TEST_EACH_DB(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt)
     close_faulty(pipeline);
 }
 
+SQLITE_ONLY(OPS_9_on_a_full_disk_everybody_is_told_and_nothing_is_stored,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_on_a_full_disk_everybody_is_told_and_nothing_is_stored)
 {
     struct pipeline *pipeline = open_on_faulty_disk(box);
@@ -411,6 +419,7 @@ TEST_EACH_DB(OPS_9_what_gathers_while_the_writer_is_busy_is_one_commit)
     EXPECT_INT(box_number(box, "SELECT count(DISTINCT created_at) FROM jobs"), 1);  // one `now`
 }
 
+SQLITE_ONLY(the_log_is_copied_back_between_groups, "the log of an SQLite file")
 TEST_EACH_DB(the_log_is_copied_back_between_groups)
 {
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});

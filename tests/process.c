@@ -6,7 +6,6 @@
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "outside.h"
 
 int64_t now_us(void)
 {
@@ -41,6 +42,7 @@ struct scratch scratch_open(void)
     const char *base = getenv("TMPDIR");
     snprintf(scratch.path, sizeof scratch.path, "%s/pawl-XXXXXX", base ? base : "/tmp");
     EXPECT(mkdtemp(scratch.path) != NULL);
+    snprintf(scratch.url, sizeof scratch.url, "%.*s", STR(outside_make(scratch.path)));
     return scratch;
 }
 
@@ -54,6 +56,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 
 void scratch_close(struct scratch *scratch)
 {
+    outside_remove(str_of(scratch->url));
     nftw(scratch->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -64,22 +67,20 @@ const char *scratch_file(const struct scratch *scratch, const char *name)
 
 const char *scratch_store(const struct scratch *scratch)
 {
-    return str_format(test_arena(), "sqlite:%s/pawl.db", scratch->path).s;
+    return str_format(test_arena(), "%s", scratch->url).s;
+}
+
+static void keep_number(void *self, const struct str *texts, size_t count)
+{
+    int64_t *number = self;
+    if (*number < 0 && count > 0 && !str_int(texts[0], number))
+        *number = -1;
 }
 
 int64_t scratch_number(const struct scratch *scratch, const char *sql)
 {
-    sqlite3 *connection = NULL;
-    sqlite3_stmt *row = NULL;
-    EXPECT(sqlite3_open(scratch_file(scratch, "pawl.db"), &connection) == SQLITE_OK);
-    sqlite3_busy_timeout(connection, PROCESS_WAIT_MS);
-    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (sqlite3_prepare_v2(connection, sql, -1, &row, NULL) != SQLITE_OK)
-        print_error("%s: %s\n", sql, sqlite3_errmsg(connection));
-    int64_t number = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : -1;
-    sqlite3_finalize(row);
-    sqlite3_close(connection);
-    return number;
+    int64_t number = -1;
+    return outside_run(str_of(scratch->url), sql, keep_number, &number) ? number : -1;
 }
 
 // ----- processes

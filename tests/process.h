@@ -12,9 +12,11 @@ enum { PROCESS_ARGUMENTS_MAX = 12,
        PROCESS_LINE_BYTES = 256,
        PROCESS_WAIT_MS = 30000 };
 
-// A directory on a real disk, where fsync means what it says.
+// A directory on a real disk, where fsync means what it says, and a store: in it, or on the server
+// of outside.h.
 struct scratch {
     char path[128];
+    char url[400];  // of the store
 };
 
 struct scratch scratch_open(void);

@@ -121,6 +121,7 @@ TEST_EACH_DB(OPS_3_what_is_taken_back_has_no_rate)
 }
 
 // Rows that an earlier version left have fewer numbers.
+SQLITE_ONLY(OPS_3_the_changes_of_an_earlier_store_are_counted_on, "an earlier schema")
 TEST_EACH_DB(OPS_3_the_changes_of_an_earlier_store_are_counted_on)
 {
     queue_add(box, (struct wish){0});

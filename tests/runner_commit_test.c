@@ -168,7 +168,7 @@ TEST_SHOP(EXEC_10_a_failed_commit_phase_is_repeated_with_back_off_and_the_same_k
     shop_work(shop);
     EXPECT_INT(effect.finished, 1);  // not before its time
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_audit WHERE event ="
-                                 " 'job.finish_failed' AND detail ->> 'error' = 'no answer'"),
+                                 " 'job.finish_failed' AND detail LIKE '%no answer%'"),
                1);
     shop_pass(shop, HOURS(1));
     EXPECT_STATE(shop, ticket, "SUCCEEDED");

@@ -92,7 +92,7 @@ static void drain(struct loop *loop)
 // Adds every number of the round to the totals. A fault ends the test and leaves the files.
 static void judge(struct loop *loop)
 {
-    sqlite3 *facts = checker_open(loop->scratch.path);
+    sqlite3 *facts = checker_open(&loop->scratch);
     int64_t faults = 0;
     for (size_t i = 0; i < checks_count; i++) {
         int64_t number = checker_count(facts, checks[i].name);

@@ -174,7 +174,7 @@ static void batch_open(struct batch *b)
 {
     box_open(&b->box);
     sequence_meet_orgs(&b->box);
-    box_sql(&b->box, "CREATE TABLE effects (id INTEGER PRIMARY KEY)");
+    box_sql(&b->box, "CREATE TABLE effects (made INTEGER DEFAULT 1)");
     b->effects = 0;
 }
 

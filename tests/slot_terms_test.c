@@ -169,6 +169,8 @@ static int64_t statements_of_a_tick(struct box *box)
     return taken;
 }
 
+SQLITE_ONLY(RUN_10_a_tick_with_nothing_due_takes_as_many_statements_with_many_schedules,
+            "counts statements of SQLite")
 TEST_EACH_DB(RUN_10_a_tick_with_nothing_due_takes_as_many_statements_with_many_schedules)
 {
     struct schedule s = every_five_minutes();

@@ -14,6 +14,8 @@ static struct str path_of(const struct box *box)
     return (struct str){ box->url.s + 7, box->url.n - 7 };
 }
 
+SQLITE_ONLY(OPS_9_a_commit_is_synced_before_it_is_answered,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_a_commit_is_synced_before_it_is_answered)
 {
     faulty_vfs_install();
@@ -27,6 +29,8 @@ TEST_EACH_DB(OPS_9_a_commit_is_synced_before_it_is_answered)
     box_reopen(box);
 }
 
+SQLITE_ONLY(OPS_9_a_commit_whose_sync_failed_is_in_doubt_and_the_connection_is_done,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_a_commit_whose_sync_failed_is_in_doubt_and_the_connection_is_done)
 {
     faulty_vfs_install();
@@ -86,6 +90,8 @@ TEST_EACH_DB(what_was_rolled_back_is_not_remembered)
     tx_end(&tx);
 }
 
+SQLITE_ONLY(OPS_9_a_full_disk_is_said_and_nothing_is_stored,
+            "a disk that fails, by a file system of SQLite")
 TEST_EACH_DB(OPS_9_a_full_disk_is_said_and_nothing_is_stored)
 {
     faulty_vfs_install();
@@ -107,6 +113,7 @@ TEST_EACH_DB(OPS_9_a_full_disk_is_said_and_nothing_is_stored)
     box_reopen(box);
 }
 
+SQLITE_ONLY(the_log_is_write_ahead, "the log of an SQLite file")
 TEST_EACH_DB(the_log_is_write_ahead)
 {
     sqlite3 *connection = NULL;
@@ -119,6 +126,7 @@ TEST_EACH_DB(the_log_is_write_ahead)
     sqlite3_close(connection);
 }
 
+SQLITE_ONLY(the_log_stays_bounded_under_load, "the log of an SQLite file")
 TEST_EACH_DB(the_log_stays_bounded_under_load)
 {
     struct contract contract = contract_for(box, "report");
@@ -139,6 +147,7 @@ TEST_EACH_DB(the_log_stays_bounded_under_load)
     box->url = S("");
 }
 
+SQLITE_ONLY(the_log_stays_bounded_when_every_writer_is_a_new_one, "the log of an SQLite file")
 TEST_EACH_DB(the_log_stays_bounded_when_every_writer_is_a_new_one)
 {
     sqlite3 *reader = NULL;
@@ -193,6 +202,7 @@ static bool scans_a_table(struct str plan)
     return false;
 }
 
+SQLITE_ONLY(no_query_reads_a_whole_table_unless_it_says_why, "plans of SQLite")
 TEST_EACH_DB(no_query_reads_a_whole_table_unless_it_says_why)
 {
     sqlite3 *connection = NULL;
@@ -299,6 +309,7 @@ TEST_EACH_DB(migrating_twice_changes_nothing)
     EXPECT_INT(version, schema_version_known());
 }
 
+SQLITE_ONLY(a_file_of_another_program_is_refused_and_left_alone, "files and their locks")
 TEST_EACH_DB(a_file_of_another_program_is_refused_and_left_alone)
 {
     struct str other = str_format(test_arena(), "%s/other.db", box->directory);
@@ -315,6 +326,7 @@ TEST_EACH_DB(a_file_of_another_program_is_refused_and_left_alone)
     remove(str_cstr(test_arena(), str_format(test_arena(), "%s-lock", other.s)));
 }
 
+SQLITE_ONLY(a_store_that_was_closed_is_whole_without_its_log, "the log of an SQLite file")
 TEST_EACH_DB(a_store_that_was_closed_is_whole_without_its_log)
 {
     struct job job = must_enqueue(box, "report");
@@ -346,6 +358,7 @@ TEST_EACH_DB(what_is_not_a_file_is_no_store)
     EXPECT(strstr(err.message, "not a regular file") != NULL);
 }
 
+SQLITE_ONLY(a_foreign_lock_is_waited_for_and_then_named, "files and their locks")
 TEST_EACH_DB(a_foreign_lock_is_waited_for_and_then_named)
 {
     struct db *impatient = NULL;
@@ -428,6 +441,7 @@ TEST_EACH_DB(after_a_calendar_set_back_time_goes_on)
     EXPECT_INT(must_load(box, job.id).state, JOB_RETRYING);
 }
 
+SQLITE_ONLY(every_name_of_a_store_has_the_same_lock, "files and their locks")
 TEST_EACH_DB(every_name_of_a_store_has_the_same_lock)
 {
     struct str link = str_format(test_arena(), "%s/link.db", box->directory);

@@ -10,6 +10,7 @@
 static struct {
     struct test *first, **end;
     size_t passed;
+    struct sqlite_only *sqlite_only;
     struct arena arena;
 } frame;
 
@@ -34,6 +35,23 @@ void test_register(struct test *test)
         frame.end = &frame.first;
     *frame.end = test;
     frame.end = &test->next;
+}
+
+void test_sqlite_only(struct sqlite_only *only)
+{
+    only->next = frame.sqlite_only;
+    frame.sqlite_only = only;
+}
+
+static bool left_out(const struct test *test)
+{
+    const char *store = getenv("PAWL_TEST_STORE");
+    if (!store || strcmp(store, "postgres") != 0)
+        return false;
+    for (const struct sqlite_only *only = frame.sqlite_only; only; only = only->next)
+        if (strcmp(only->name, test->name) == 0)
+            return true;
+    return false;
 }
 
 struct arena *test_arena(void)
@@ -128,7 +146,7 @@ static size_t choose(const char *filter, struct CMUnitTest *cases)
 {
     size_t count = 0;
     for (struct test *test = frame.first; test; test = test->next) {
-        if (!strstr(test->name, filter))
+        if (!strstr(test->name, filter) || left_out(test))
             continue;
         if (cases)
             cases[count] = (struct CMUnitTest){ test->name, run, NULL, clean_up, test };

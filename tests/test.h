@@ -38,6 +38,21 @@ void test_register(struct test *test);
     }                                                                \
     static void name(void)
 
+// Above a test that is about SQLite itself: it is left out where tests run on another store.
+#define SQLITE_ONLY(name, why)                                          \
+    __attribute__((constructor)) static void name##_sqlite_only(void)   \
+    {                                                                   \
+        static struct sqlite_only only = { #name, why, NULL };          \
+        test_sqlite_only(&only);                                        \
+    }
+
+struct sqlite_only {
+    const char *name, *why;
+    struct sqlite_only *next;
+};
+
+void test_sqlite_only(struct sqlite_only *only);
+
 // Memory that lives until the end of the test.
 struct arena *test_arena(void);
 

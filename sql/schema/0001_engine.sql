@@ -19,6 +19,9 @@
 -- for it again was a tenth of what a job costs. Triggers keep what is pointed at, and `pawl verify`
 -- looks for all of it.
 --
+-- On PostgreSQL those of executions and outcomes are checked at the commit: a job is removed before
+-- what it leaves behind.
+--
 -- A CHECK against more than two words is a chain of OR: for `IN` SQLite would build a temporary
 -- table at every row written.
 
@@ -273,7 +276,7 @@ CREATE TABLE executions (
   progress_percent INTEGER,
   progress_message TEXT,
   serial_key TEXT,
-  --postgres: FOREIGN KEY (job, org) REFERENCES jobs (id, org),
+  --postgres: FOREIGN KEY (job, org) REFERENCES jobs (id, org) DEFERRABLE INITIALLY DEFERRED,
   --postgres: FOREIGN KEY (worker) REFERENCES workers (id),
   --postgres: FOREIGN KEY (policy) REFERENCES policies (id),
   CHECK (CASE status
@@ -313,8 +316,8 @@ CREATE TABLE outcomes (
   dead_letter TEXT CHECK (dead_letter = 'open' OR dead_letter = 'replayed'
                           OR dead_letter = 'fixed' OR dead_letter = 'discarded'),
   result TEXT,
-  --postgres: FOREIGN KEY (job, org) REFERENCES jobs (id, org),
-  --postgres: FOREIGN KEY (execution) REFERENCES executions (id),
+  --postgres: FOREIGN KEY (job, org) REFERENCES jobs (id, org) DEFERRABLE INITIALLY DEFERRED,
+  --postgres: FOREIGN KEY (execution) REFERENCES executions (id) DEFERRABLE INITIALLY DEFERRED,
   CHECK (CASE WHEN state = 'SUCCEEDED'
               THEN committed_at IS NOT NULL AND ended_at IS NOT NULL AND execution IS NOT NULL
                    AND failure_type IS NULL AND dead_letter IS NULL
@@ -390,6 +393,9 @@ BEGIN SELECT RAISE(ABORT, 'a terminal state is final'); END; --sqlite
 --postgres: CREATE FUNCTION pawl_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', TG_ARGV[0]; END $$;
 --postgres: CREATE TRIGGER audit_no_update BEFORE UPDATE OR DELETE ON audit_events FOR EACH ROW EXECUTE FUNCTION pawl_refuse('audit_events is append-only');
 --postgres: CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION pawl_refuse('jobs are written once');
+--postgres: CREATE FUNCTION pawl_job_is_there(of_job BIGINT) RETURNS BOOLEAN STABLE LANGUAGE sql RETURN EXISTS (SELECT 1 FROM jobs WHERE id = of_job);
+--postgres: CREATE TRIGGER executions_kept BEFORE DELETE ON executions FOR EACH ROW WHEN (pawl_job_is_there(OLD.job)) EXECUTE FUNCTION pawl_refuse('an execution is kept as long as its job');
+--postgres: CREATE TRIGGER executions_stay BEFORE UPDATE OF job, org ON executions FOR EACH ROW EXECUTE FUNCTION pawl_refuse('an execution stays with its job');
 --postgres: CREATE TRIGGER executions_final BEFORE UPDATE ON executions FOR EACH ROW WHEN (OLD.finished_at IS NOT NULL) EXECUTE FUNCTION pawl_refuse('a finished execution never changes');
 --postgres: CREATE TRIGGER outcomes_final BEFORE UPDATE ON outcomes FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL AND (NEW.job, NEW.org, NEW.execution, NEW.committed_at, NEW.ended_at, NEW.state, NEW.failure_type, NEW.error, NEW.result) IS DISTINCT FROM (OLD.job, OLD.org, OLD.execution, OLD.committed_at, OLD.ended_at, OLD.state, OLD.failure_type, OLD.error, OLD.result)) EXECUTE FUNCTION pawl_refuse('a terminal state is final');
 

@@ -107,11 +107,14 @@ CREATE TRIGGER job_runs_final BEFORE UPDATE ON job_runs --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
   AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.job AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ABORT, 'a closed slot never changes'); END; --sqlite
+--postgres: ALTER TABLE audit_events DROP CONSTRAINT audit_events_job_org_fkey;
 --postgres: DROP TRIGGER audit_no_update ON audit_events;
 --postgres: CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit_events FOR EACH ROW EXECUTE FUNCTION pawl_refuse('audit_events is append-only');
---postgres: CREATE FUNCTION pawl_pruned_to() RETURNS BIGINT STABLE LANGUAGE sql AS $$ SELECT coalesce(max(last_id), 0) FROM audit_seals WHERE pruned_at IS NOT NULL $$;
+--postgres: CREATE FUNCTION pawl_pruned_to() RETURNS BIGINT STABLE LANGUAGE sql RETURN (SELECT coalesce(max(last_id), 0) FROM audit_seals WHERE pruned_at IS NOT NULL);
 --postgres: CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit_events FOR EACH ROW WHEN (OLD.id > pawl_pruned_to()) EXECUTE FUNCTION pawl_refuse('audit_events is append-only');
---postgres: CREATE FUNCTION pawl_erasing(of_job BIGINT) RETURNS BOOLEAN STABLE LANGUAGE sql AS $$ SELECT EXISTS (SELECT 1 FROM erasures WHERE job = of_job AND under_way = 1) $$;
+--postgres: CREATE FUNCTION pawl_erasing(of_job BIGINT) RETURNS BOOLEAN STABLE LANGUAGE sql RETURN EXISTS (SELECT 1 FROM erasures WHERE job = of_job AND under_way = 1);
+--postgres: CREATE FUNCTION pawl_removing(of_job BIGINT) RETURNS BOOLEAN STABLE LANGUAGE sql RETURN EXISTS (SELECT 1 FROM removed_jobs WHERE id = of_job);
+--postgres: CREATE TRIGGER jobs_kept BEFORE DELETE ON jobs FOR EACH ROW WHEN (NOT pawl_removing(OLD.id)) EXECUTE FUNCTION pawl_refuse('a job is removed by retention only');
 --postgres: DROP TRIGGER jobs_no_update ON jobs;
 --postgres: CREATE TRIGGER jobs_no_update BEFORE UPDATE ON jobs FOR EACH ROW WHEN (NOT pawl_erasing(OLD.id)) EXECUTE FUNCTION pawl_refuse('jobs are written once');
 --postgres: DROP TRIGGER executions_final ON executions;

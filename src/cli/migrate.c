@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "engine/rehearse.h"
+#include "store/store_url.h"
 
 struct versions {
     int64_t before, after;
@@ -74,7 +75,7 @@ static void print_steps(const char *what, int64_t after, int64_t up_to)
 
 static bool print(struct cli *cli, const struct versions *v, struct pawl_error *err)
 {
-    struct str store = session_store(cli);
+    struct str store = url_shown(&cli->arena, session_store(cli));
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, versions_json(store, v), err);
     printf("%.*s: schema version %lld", STR(safe(&cli->arena, store)), (long long)v->before);
@@ -105,7 +106,7 @@ static void at_violation(void *self, const struct violation *violation)
 static bool print_rehearsal(struct cli *cli, const struct rehearsal_report *r,
                             struct pawl_error *err)
 {
-    struct str store = session_store(cli);
+    struct str store = url_shown(&cli->arena, session_store(cli));
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena,
                           json_pack("{s:s%, s:b, s:I, s:I, s:o, s:I, s:I, s:I}", "store", store.s,

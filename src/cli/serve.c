@@ -14,6 +14,7 @@
 #include "server/log.h"
 #include "server/notify.h"
 #include "server/server.h"
+#include "store/store_url.h"
 
 static void signals_of(sigset_t *set)
 {
@@ -105,11 +106,12 @@ static void greet(struct cli *cli, struct server *server)
     struct str address = server_address(server);
     const struct config *config = atomic_load(&server->config);
     const char *scheme = config->tls.certificate.n ? "https" : "http";
+    struct str store = safe(&cli->arena, url_shown(&cli->arena, config->store));
     if (address.n == 0) {
-        printf("pawl %s works on %.*s\n", PAWL_VERSION, STR(safe(&cli->arena, config->store)));
+        printf("pawl %s works on %.*s\n", PAWL_VERSION, STR(store));
     } else {
         printf("pawl %s on %s://%.*s, store %.*s\n", PAWL_VERSION, scheme, STR(address),
-               STR(safe(&cli->arena, config->store)));
+               STR(store));
         printf("The API is described at %s://%.*s/openapi.json\n", scheme, STR(address));
     }
     fflush(stdout);

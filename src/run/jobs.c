@@ -148,17 +148,12 @@ bool pawl_enqueue(struct pawl *pawl, const struct pawl_job *job, struct pawl_tic
 
 // ----- looking
 
-static bool reader_open(struct pawl *pawl, struct pawl_error *err)
+bool handle_read(struct pawl *pawl, struct arena *arena, struct tx *tx, struct pawl_error *err)
 {
     struct db_options options = { .url = str_of(pawl->options.store),
                                   .world = pawl->world,
                                   .read_only = true };
-    return pawl->reader || db_open(&pawl->reader, &options, err);
-}
-
-bool handle_read(struct pawl *pawl, struct arena *arena, struct tx *tx, struct pawl_error *err)
-{
-    if (!reader_open(pawl, err) || !tx_begin(pawl->reader, TX_READ, arena, tx, err))
+    if (!db_begin_read(&pawl->reader, &options, arena, tx, err))
         return false;
     tx->caller = &pawl->caller;
     return true;

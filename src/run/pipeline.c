@@ -1,10 +1,8 @@
 // A queue with a lock around it, and one thread behind it that owns the store.
 //
 // A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
-// its witness: the newest audit event of the transaction, read before the commit. A transaction
-// is there as a whole or not at all, so one row of it tells about all. If it is there, the
-// answers stand; if not, the operations are run again. Operations that leave no event
-// (heartbeats, steps) may be run twice without harm.
+// its witness (reach.h). If it is there, the answers stand; if not, the operations are run again.
+// Operations that leave no event (heartbeats, steps) may be run twice without harm.
 #include "run/pipeline.h"
 
 #include <assert.h>
@@ -13,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "run/reach.h"
 
 enum { WAITING_MAX = 10000,
        GROUP_MAX = 1000 };
@@ -44,8 +44,7 @@ struct pipeline {
 
     _Atomic(const struct queue_terms *) terms;
 
-    struct db *db;    // the writer's; NULL after it had to be given up
-    bool was_closed;  // since it was first opened
+    struct reach store;  // the writer's
     struct arena arena;
     bool in_round;  // by hand, the caller's thread is the writer's while a round lasts
 };
@@ -127,75 +126,12 @@ static void set_error_of_done(struct queue *group, const struct pawl_error *erro
             o->error = *error;
 }
 
-// ----- the store, and a commit in doubt
-
-static void store_close(struct pipeline *p)
-{
-    db_close(p->db);
-    p->db = NULL;
-    p->was_closed = true;
-}
-
-// It is opened again only after a commit in doubt: what is there must be on disk first. While it
-// was closed nobody listened, and the commit did not come to ring: that is done now.
-static bool store_open(struct pipeline *p, struct pawl_error *err)
-{
-    if (p->db)
-        return true;
-    if (!db_open(&p->db, &p->options.db, err))
-        return false;
-    if (p->was_closed && !db_harden(p->db, err)) {
-        store_close(p);
-        return false;
-    }
-    if (p->was_closed)
-        db_ring(p->db);
-    p->was_closed = false;
-    return true;
-}
-
-// The newest audit event there is.
-struct witness {
-    int64_t id, job, event, attempt, at;
-};
-
-static bool witness_read(struct tx *tx, struct witness *witness, struct pawl_error *err)
-{
-    *witness = (struct witness){0};
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask_plain(tx, &rows, Q_AUDIT_NEWEST, err))
-        return false;
-    if (rows_next(&rows)) {
-        witness->id = row_int(&rows);
-        witness->job = row_int(&rows);
-        witness->event = row_int(&rows);
-        witness->attempt = row_int(&rows);
-        witness->at = row_int(&rows);
-    }
-    return rows_ok(&rows, err);
-}
-
-static bool witness_lives(struct tx *tx, const struct witness *witness, bool *lives,
-                          struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_AUDIT_WITNESS, err, INT(witness->id), INT(witness->job),
-                 INT(witness->event), INT(witness->attempt), INT(witness->at)))
-        return false;
-    *lives = rows_next(&rows);
-    return rows_ok(&rows, err);
-}
-
 // Opens the store again and looks whether the transaction of the witness is in it.
 static bool look_up(struct pipeline *p, const struct witness *witness, bool *committed,
                     struct pawl_error *err)
 {
-    SCOPED(arena) struct arena arena = {0};
-    SCOPED(tx) struct tx tx = {0};
     count(p, &p->figures.doubts);
-    store_close(p);
-    return store_open(p, err) && tx_begin(p->db, TX_READ, &arena, &tx, err)
-        && witness_lives(&tx, witness, committed, err);
+    return reach_look_up(&p->store, witness, committed, err);
 }
 
 // ----- groups
@@ -259,6 +195,25 @@ static struct operation *ask_for_more(struct pipeline *p, bool news)
     return added;
 }
 
+static bool begin_once(struct pipeline *p, struct tx *tx, struct witness *before,
+                       struct pawl_error *err)
+{
+    if (reach_open(&p->store, err) && tx_begin(p->store.db, TX_WRITE, &p->arena, tx, err)
+        && witness_read(tx, before, err))
+        return true;
+    tx_end(tx);
+    return false;
+}
+
+// A connection that was lost while nobody used it is noticed here, before anything was done.
+static bool group_begin(struct pipeline *p, struct tx *tx, struct witness *before,
+                        struct pawl_error *err)
+{
+    bool was_open = p->store.db != NULL;
+    return begin_once(p, tx, before, err)
+        || (was_open && p->store.db && db_lost(p->store.db) && begin_once(p, tx, before, err));
+}
+
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
 // stays in `rest`.
 static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
@@ -267,8 +222,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
     struct pawl_error error = {0};
     struct witness before;
     SCOPED(tx) struct tx tx = {0};
-    if (!store_open(p, &error) || !tx_begin(p->db, TX_WRITE, &p->arena, &tx, &error)
-        || !witness_read(&tx, &before, &error)) {
+    if (!group_begin(p, &tx, &before, &error)) {
         for (struct operation *o; (o = queue_take(rest));)
             queue_add(group, o);
         set_error(group, &error);
@@ -349,8 +303,8 @@ static void count_round(struct pipeline *p, struct queue *rest, size_t answered,
 // unless the log has become as long as it should ever be.
 static void maintain(struct pipeline *p, bool quiet)
 {
-    bool now = p->db && (quiet || db_wal_bytes(p->db) >= LOG_BYTES_MAX);
-    if (now && db_checkpoint(p->db))
+    bool now = p->store.db && (quiet || db_wal_bytes(p->store.db) >= LOG_BYTES_MAX);
+    if (now && db_checkpoint(p->store.db))
         count(p, &p->figures.checkpoints);
 }
 
@@ -391,7 +345,7 @@ static bool wait_a_moment(struct pipeline *p)
 
 static bool wait_for_news(struct pipeline *p)
 {
-    bool copies = p->db && (db_wal_bytes(p->db) >= LOG_BYTES || db_log_to_empty(p->db));
+    bool copies = p->store.db && (db_wal_bytes(p->store.db) >= LOG_BYTES || db_log_to_empty(p->store.db));
     pthread_mutex_lock(&p->mutex);
     if (copies && !wait_a_moment(p)) {
         pthread_mutex_unlock(&p->mutex);
@@ -535,6 +489,7 @@ bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *op
     p->options = *options;
     p->world = options->db.world ? options->db.world : world_real();
     set_defaults(&p->options);
+    p->store = (struct reach){ .options = &p->options.db, .world = p->world };
     queue_init(&p->waiting);
     pthread_mutex_init(&p->mutex, NULL);
     pthread_condattr_t monotonic;
@@ -543,7 +498,7 @@ bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *op
     pthread_cond_init(&p->news, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&p->asked, NULL);
-    bool opened = store_open(p, err);
+    bool opened = reach_open(&p->store, err);
     if (opened && !options->by_hand && pthread_create(&p->writer, NULL, write_until_closed, p) != 0)
         opened = fail(err, PAWL_NO_MEMORY, "no thread to write to the store with");
     if (!opened) {
@@ -566,7 +521,7 @@ void pipeline_close(struct pipeline *p)
     if (!p->options.by_hand)
         pthread_join(p->writer, NULL);
     while (pipeline_round(p) > 0) {}
-    store_close(p);
+    reach_close(&p->store);
     arena_end(&p->arena);
     pthread_cond_destroy(&p->asked);
     pthread_cond_destroy(&p->news);

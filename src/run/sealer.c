@@ -40,8 +40,7 @@ static bool make(struct sealer *s, struct arena *arena, struct seals *seals,
         .read_only = true,
     };
     SCOPED(tx) struct tx tx = {0};
-    return (s->reader || db_open(&s->reader, &options, err))
-        && tx_begin(s->reader, TX_READ, arena, &tx, err)
+    return db_begin_read(&s->reader, &options, arena, &tx, err)
         && seals_make(&tx, SEALS_MAX, false, seals, err) && tx_commit(&tx, err);
 }
 

@@ -12,6 +12,7 @@
 
 #include "model/secret.h"
 #include "server/config_read.h"
+#include "store/store_url.h"
 
 enum { PAGE_BYTES_MAX = 64 << 10, TEXT_BYTES_MAX = 4096, PORT_MAX = 65535 };
 
@@ -21,12 +22,10 @@ static void read_store(const struct reading *r, const struct config_row *row,
                        const struct yaml_node *node, void *to)
 {
     (void)row;
-    const char *want = "a store such as sqlite:pawl.db";
+    const char *want = "a store such as sqlite:pawl.db or postgres://user@host/database";
     if (!node_is_text(r, node, want))
         return;
-    if (str_starts(node->text, S("postgres:")) || str_starts(node->text, S("postgresql:")))
-        wrong(r, node, "PostgreSQL is not supported by this version: use sqlite:PATH");
-    else if (!str_starts(node->text, S("sqlite:")) || str_eq(node->text, S("sqlite:")))
+    if (!url_names_file(node->text) && !url_names_server(node->text))
         wrong(r, node, "must be %s", want);
     else
         *(struct str *)to = node->text;
@@ -75,6 +74,13 @@ static json_t *show_str(struct arena *arena, const struct config_row *row, const
     return kind_text.show(arena, row, from);
 }
 
+// Without its passwords.
+static json_t *show_store(struct arena *arena, const struct config_row *row, const void *from)
+{
+    struct str shown = url_shown(arena, *(const struct str *)from);
+    return show_str(arena, row, &shown);
+}
+
 static void read_word(const struct reading *r, const struct config_row *row,
                       const struct yaml_node *node, void *to)
 {
@@ -111,7 +117,9 @@ static void read_log_file(const struct reading *r, const struct config_row *row,
     *(struct str *)to = stream ? node->text : str_of(path_from(r, node->text));
 }
 
-static const struct config_kind kind_store = { "`sqlite:PATH`", read_store, show_str, NULL };
+static const struct config_kind kind_store = {
+    "`sqlite:PATH` or `postgres://…`", read_store, show_store, NULL,
+};
 static const struct config_kind kind_listen = { "`HOST:PORT`", read_listen, show_listen, NULL };
 static const struct config_kind kind_word = { "word", read_word, show_str, NULL };
 static const struct config_kind kind_file = { "file", read_file, show_str, NULL };

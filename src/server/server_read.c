@@ -31,9 +31,7 @@ bool server_begin_read(struct server *s, struct reading *reading, struct arena *
         .read_only = true,
     };
     *reading = (struct reading){ .db = reader_take(s) };
-    if (!reading->db && !db_open(&reading->db, &options, err))
-        return false;
-    if (tx_begin(reading->db, TX_READ, arena, &reading->tx, err)) {
+    if (db_begin_read(&reading->db, &options, arena, &reading->tx, err)) {
         reading->tx.queue_terms = atomic_load(&s->terms);
         return true;
     }

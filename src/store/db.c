@@ -191,6 +191,20 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     return true;
 }
 
+bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
+                   struct tx *tx, struct pawl_error *err)
+{
+    bool was_open = *db != NULL;
+    if (!*db && !db_open(db, options, err))
+        return false;
+    if (tx_begin(*db, TX_READ, arena, tx, err))
+        return true;
+    if (!was_open || !db_lost(*db))
+        return false;
+    db_close(*db);
+    return db_open(db, options, err) && tx_begin(*db, TX_READ, arena, tx, err);
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);

@@ -106,6 +106,11 @@ enum tx_mode { TX_READ, TX_WRITE };
 CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
                       struct pawl_error *err);
 
+// Begins to read on a connection that is kept: opens it when there is none yet, and again when its
+// database was out of reach meanwhile.
+CHECKED bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
+                           struct tx *tx, struct pawl_error *err);
+
 // On true everything is on disk, and if there is news, whoever waits for it has been rung. On false
 // nothing is, except with PAWL_IN_DOUBT: the outcome is unknown, the connection refuses all further
 // work and must be opened again to look.

@@ -33,23 +33,11 @@ PGresult *postgres_ask(struct postgres *postgres, const char *sql, const char *w
     return is_fine(result) || postgres_failed(postgres, result, what, err) ? result : NULL;
 }
 
-static bool execute(struct db *db, const char *sql, struct pawl_error *err)
+bool postgres_execute(struct db *db, const char *sql, struct pawl_error *err)
 {
     PGresult *result = postgres_ask(postgres_of(db), sql, "statement refused", err);
     PQclear(result);
     return result != NULL;
-}
-
-static bool still_inside(struct postgres *postgres, struct pawl_error *err)
-{
-    return PQtransactionStatus(postgres->connection) == PQTRANS_INTRANS
-        || fail(err, PAWL_STORE, "%s: a statement has ended the transaction it was part of",
-                postgres->url.shown);
-}
-
-static bool execute_application(struct db *db, const char *sql, struct pawl_error *err)
-{
-    return execute(db, sql, err) && still_inside(postgres_of(db), err);
 }
 
 // ----- transactions
@@ -96,7 +84,7 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
     if (mode == TX_READ)
-        return execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", err);
+        return postgres_execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", err);
     if (postgres->read_only)
         return fail(err, PAWL_STORE, "%s was opened for reading only", postgres->url.shown);
     postgres->writing = begin_write(postgres, err);
@@ -357,7 +345,7 @@ static bool overwrite(struct db *db, struct pawl_error *err)
 
 static bool scrub(struct db *db, bool compact, struct pawl_error *err)
 {
-    return !compact || execute(db, "VACUUM", err);
+    return !compact || postgres_execute(db, "VACUUM", err);
 }
 
 static void ring(struct db *db)
@@ -378,6 +366,7 @@ static void close_all(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
     PQfinish(postgres->connection);  // takes back what is open; NULL is fine
+    sem_destroy(&postgres->guard);
     arena_end(&postgres->arena);
     free(postgres);
 }
@@ -385,13 +374,12 @@ static void close_all(struct db *db)
 const struct db_driver postgres_driver = {
     .dialect = DIALECT_POSTGRES,
     .alone = true,
-    .refers = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
     .read_clock = read_clock,
-    .execute = execute,
-    .execute_application = execute_application,
+    .execute = postgres_execute,
+    .execute_application = postgres_execute_application,
     .start = start,
     .next = next,
     .finish = finish,
@@ -408,5 +396,6 @@ const struct db_driver postgres_driver = {
     .ring = ring,
     .copy = copy,
     .schema_moved = schema_moved,
+    .guests = &postgres_guests,
     .close = close_all,
 };

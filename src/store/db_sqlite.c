@@ -519,5 +519,6 @@ const struct db_driver sqlite_driver = {
     .ring = ring,
     .copy = sqlite_copy,
     .schema_moved = schema_moved,
+    .guests = &sqlite_guests,
     .close = close_all,
 };

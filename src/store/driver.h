@@ -5,10 +5,22 @@
 
 struct copy_watch;
 
+// See guest.h.
+struct guest_driver {
+    int64_t (*enter)(struct tx *tx, int64_t allowed_us);
+    bool (*leave)(struct tx *tx, struct pawl_error *err);
+    void (*evict)(struct tx *tx);
+    bool (*execute)(struct tx *tx, const char *sql, struct pawl_error *err);
+    void (*pause)(struct tx *tx);
+    void (*resume)(struct tx *tx);
+    void *(*connection)(struct db *db);
+    void (*hold)(struct db *db);
+    void (*release)(struct db *db);
+};
+
 struct db_driver {
     enum dialect dialect;
-    bool alone;   // see db_alone
-    bool refers;  // every row that points at another is checked when it is inserted; see later.c
+    bool alone;  // see db_alone
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
@@ -38,6 +50,7 @@ struct db_driver {
     // Whether anybody has changed the schema since this was asked last, or since it was opened.
     // Costs nothing: what the newest statement noticed.
     bool (*schema_moved)(struct db *db);
+    const struct guest_driver *guests;
     void (*close)(struct db *db);
 };
 

@@ -6,7 +6,9 @@
 // time is over. What the application commits by accident, because a statement of its own has ended
 // the transaction, is taken back.
 //
-// Only SQLite has guests: on PostgreSQL the transaction is the application's.
+// On PostgreSQL a guest's statements find the application's tables by the search path that the
+// database or the role has, and Pawl's behind them. There the tables of Pawl's are not guarded, and
+// there is no connection to be had: statements go through guest_execute.
 #pragma once
 
 #include "store/db.h"
@@ -30,7 +32,7 @@ CHECKED bool guest_execute(struct tx *tx, const char *sql, struct pawl_error *er
 void guest_pause(struct tx *tx);
 void guest_resume(struct tx *tx);
 
-// The connection, a `struct sqlite3 *`.
+// The connection, a `struct sqlite3 *`; NULL on PostgreSQL.
 void *guest_connection(struct db *db);
 
 // Keeps other threads off a connection that was opened `shared`, as SQLite does during each of its

@@ -40,7 +40,6 @@ struct later {
     unsigned filled;             // a bit per kind that has rows
     unsigned before[QUERIES];    // a bit per kind: the statement could miss its rows
     unsigned rivals[KINDS];      // a bit per other kind of the same table
-    unsigned pointed_at;         // a bit per kind that is
     unsigned char of[QUERIES];   // the statement's own kind
     bool lost;                 // some could not be inserted: the transaction is incomplete
 };
@@ -65,7 +64,6 @@ struct later *later_new(void)
     }
     for (unsigned char k = 0; later && k < KINDS; k++) {
         later->rivals[k] = rivals_of(k);
-        later->pointed_at |= kinds[k].pointed_at ? 1u << k : 0;
         later->of[kinds[k].query] = k;
     }
     return later;
@@ -115,8 +113,6 @@ static bool insert(struct tx *tx, enum query query, const struct held *held,
 bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
 {
     struct later *later = tx->db->later;
-    if (tx->db->driver->refers && (which & later->filled))
-        which |= later->pointed_at;  // rows of other kinds may point at these
     for (size_t k = 0; k < KINDS && !later->lost; k++) {
         if (!(which & later->filled & 1u << k))
             continue;

@@ -41,8 +41,10 @@ bool lock_file_path(struct str store_url, char **path, struct pawl_error *err)
 {
     *path = NULL;
     if (!url_names_file(store_url))
-        return fail(err, PAWL_USAGE, "only a store of the form sqlite:FILE is a file with a lock "
-                                     "file beside it");
+        return fail(err, PAWL_USAGE, "%s",
+                    url_names_server(store_url)
+                        ? "a store on PostgreSQL is no file: copy it with pg_dump and pg_restore"
+                        : "only a store of the form sqlite:FILE has a lock file beside it");
     struct str scheme = S("sqlite:");
     char *named = strndup(store_url.s + scheme.n, store_url.n - scheme.n), *file = NULL;
     if (!named)

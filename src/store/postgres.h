@@ -1,16 +1,19 @@
 // The PostgreSQL driver's own page: what its files share. Nothing outside them sees it.
 //
 // postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements;
-// postgres_error.c says what went wrong; postgres_lock.c holds locks for hold.c.
+// postgres_guest.c runs the application's SQL; postgres_error.c says what went wrong;
+// postgres_lock.c holds locks for hold.c.
 #pragma once
 
 #include <libpq-fe.h>
+#include <semaphore.h>
 
 #include "store/driver.h"
 #include "store/later.h"
 #include "store/store_url.h"
 
-enum { POSTGRES_LOCKS = 0x5061776c };  // "Pawl": the first half of the keys of advisory locks
+enum { POSTGRES_LOCKS = 0x5061776c,  // "Pawl": the first half of the keys of advisory locks
+       GUEST_PATH_BYTES = 512 };
 
 // One answer, whole: other statements can run while it is being read.
 struct answer {
@@ -44,6 +47,13 @@ struct postgres {
     int64_t changed;        // rows, by the last statement
     bool prepared[QUERIES], prepared_many[QUERIES];
     struct answer answers[QUERIES];
+    struct {
+        bool in;
+        int64_t allowed_us, until;  // the latter by the monotonic clock
+    } guest;
+    char guest_path[GUEST_PATH_BYTES];  // where the application's SQL finds its tables
+    bool shared;            // by threads, which take turns at ...
+    sem_t guard;
     struct binding binding;  // of the statement that is being run
 };
 
@@ -53,6 +63,7 @@ static inline struct postgres *postgres_of(struct db *db)
 }
 
 extern const struct db_driver postgres_driver;
+extern const struct guest_driver postgres_guests;
 
 // A connection as all of ours are. NULL after filling `err`.
 PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err);
@@ -65,3 +76,8 @@ CHECKED bool postgres_failed(struct postgres *postgres, PGresult *result, const 
 // the caller's to clear. NULL after filling `err`.
 PGresult *postgres_ask(struct postgres *postgres, const char *sql, const char *what,
                        struct pawl_error *err);
+
+CHECKED bool postgres_execute(struct db *db, const char *sql, struct pawl_error *err);
+
+// Runs text that is not the driver's own: it cannot begin or end a transaction.
+CHECKED bool postgres_execute_application(struct db *db, const char *sql, struct pawl_error *err);

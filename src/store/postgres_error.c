@@ -31,7 +31,15 @@ static enum pawl_code code_of(const PGresult *result)
     return PAWL_STORE;
 }
 
-// A connection that is gone says so itself, whatever came back last.
+// A connection that is gone says so itself, or the server has ended it; and what libpq says on its
+// own, without a code of SQL, is about the connection.
+static bool is_lost(const PGconn *connection, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return PQstatus(connection) == CONNECTION_BAD || !state || strncmp(state, "57P", 3) == 0
+        || strncmp(state, "08", 2) == 0;
+}
+
 bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
                      struct pawl_error *err)
 {
@@ -40,7 +48,7 @@ bool postgres_failed(struct postgres *postgres, PGresult *result, const char *wh
     const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (!said)
         said = PQerrorMessage(connection);
-    bool lost = PQstatus(connection) == CONNECTION_BAD;
+    bool lost = is_lost(connection, result);
     postgres->db.lost |= lost;
     bool failed = fail(err, lost ? PAWL_BUSY : code, "%s: %s: %s", postgres->url.shown,
                        lost ? "the connection to the database is lost" : what, said);

@@ -92,6 +92,20 @@ static const char writers[] =
     "SET enable_seqscan = off; SET enable_bitmapscan = off;"
     "SET enable_hashjoin = off; SET enable_mergejoin = off";
 
+// Where the application's SQL looks for tables: as the database or the role says, then in ours.
+static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
+{
+    PGresult *result = postgres_ask(postgres, "SHOW search_path", "cannot set up a session", err);
+    if (!result)
+        return false;
+    const char *path = PQgetvalue(result, 0, 0);
+    int n = snprintf(postgres->guest_path, sizeof postgres->guest_path, "%s%s%s", path,
+                     *path ? ", " : "", postgres->url.schema);
+    PQclear(result);
+    return n < GUEST_PATH_BYTES
+        || fail(err, PAWL_STORE, "%s: its search_path is too long", postgres->url.shown);
+}
+
 static bool set_up(struct postgres *postgres, struct pawl_error *err)
 {
     char sql[SETTINGS_BYTES];
@@ -163,7 +177,8 @@ static bool open_session(struct postgres *postgres, const struct db_options *opt
         return false;
     make_texts(postgres);
     postgres->connection = postgres_connect(&postgres->url, err);
-    return postgres->connection && is_fit(postgres, err) && set_up(postgres, err)
+    return postgres->connection && is_fit(postgres, err) && note_guest_path(postgres, err)
+        && set_up(postgres, err)
         && find_schema(postgres, options->must_exist || options->read_only, err);
 }
 
@@ -179,6 +194,8 @@ bool postgres_open(struct db **db, const struct db_options *options, struct pawl
     postgres->busy_us = options->busy_us ? options->busy_us : SECONDS(10);
     postgres->read_only = options->read_only;
     postgres->fleeting = options->fleeting;
+    postgres->shared = options->shared;
+    sem_init(&postgres->guard, 0, 1);
     if (!open_session(postgres, options, err)) {
         postgres_driver.close(&postgres->db);
         return false;

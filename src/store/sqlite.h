@@ -64,6 +64,7 @@ static inline struct sqlite *sqlite_of(struct db *db)
 }
 
 extern const struct db_driver sqlite_driver;
+extern const struct guest_driver sqlite_guests;
 
 // Fills `err` from the connection's last error and answers false.
 CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err);

@@ -231,7 +231,7 @@ static void reset_others(struct sqlite *sqlite)
             sqlite3_reset(s);  // its error, if any, was the application's to see
 }
 
-int64_t guest_enter(struct tx *tx, int64_t allowed_us)
+static int64_t enter(struct tx *tx, int64_t allowed_us)
 {
     struct sqlite *sqlite = sqlite_in(tx);
     sqlite->guest = (struct guest){
@@ -302,7 +302,7 @@ static bool refers_to_nothing_of_ours(struct tx *tx, struct pawl_error *err)
     return rows_ok(&rows, err);
 }
 
-bool guest_leave(struct tx *tx, struct pawl_error *err)
+static bool leave(struct tx *tx, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_in(tx);
     show_out(sqlite);
@@ -311,7 +311,7 @@ bool guest_leave(struct tx *tx, struct pawl_error *err)
         && left_no_broken_reference(sqlite, err) && refers_to_nothing_of_ours(tx, err);
 }
 
-void guest_evict(struct tx *tx)
+static void evict(struct tx *tx)
 {
     struct sqlite *sqlite = sqlite_in(tx);
     show_out(sqlite);
@@ -322,12 +322,12 @@ void guest_evict(struct tx *tx)
     sqlite->guest.in = true;  // what it still prepares is a guest's
 }
 
-void guest_pause(struct tx *tx)
+static void pause_guest(struct tx *tx)
 {
     sqlite_in(tx)->guest.in = false;
 }
 
-void guest_resume(struct tx *tx)
+static void resume_guest(struct tx *tx)
 {
     sqlite_in(tx)->guest.in = true;
 }
@@ -391,19 +391,19 @@ static bool no_write_is_unfinished(struct sqlite *sqlite, struct pawl_error *err
     return true;
 }
 
-bool guest_execute(struct tx *tx, const char *sql, struct pawl_error *err)
+static bool execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     if (!no_write_is_unfinished(sqlite_in(tx), err))
         return false;
-    guest_pause(tx);
+    pause_guest(tx);
     bool marked = tx_mark(tx, err);
-    guest_resume(tx);
+    resume_guest(tx);
     if (!marked)
         return false;
     bool done = guest_run(sqlite_in(tx), sql, err);
-    guest_pause(tx);
+    pause_guest(tx);
     done = settle_part(tx, done, err);
-    guest_resume(tx);
+    resume_guest(tx);
     return done;
 }
 
@@ -417,17 +417,29 @@ bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_erro
     return done && sqlite_still_inside(sqlite_of(db), err);
 }
 
-void *guest_connection(struct db *db)
+static void *connection_of(struct db *db)
 {
     return sqlite_of(db)->connection;
 }
 
-void db_hold(struct db *db)
+static void hold(struct db *db)
 {
     sqlite3_mutex_enter(sqlite3_db_mutex(sqlite_of(db)->connection));
 }
 
-void db_release(struct db *db)
+static void release(struct db *db)
 {
     sqlite3_mutex_leave(sqlite3_db_mutex(sqlite_of(db)->connection));
 }
+
+const struct guest_driver sqlite_guests = {
+    .enter = enter,
+    .leave = leave,
+    .evict = evict,
+    .execute = execute,
+    .pause = pause_guest,
+    .resume = resume_guest,
+    .connection = connection_of,
+    .hold = hold,
+    .release = release,
+};

@@ -148,7 +148,7 @@ static inline void call_answer(struct call *call, const struct execution *e)
 enum { ACTOR_GENERATION_KEYS = 16 };  // few, so that the keys of a test are in many generations
 
 #define EFFECTS_TABLE \
-    "CREATE TABLE IF NOT EXISTS effects (job TEXT, attempt INTEGER, worker TEXT, at INTEGER)"
+    "CREATE TABLE IF NOT EXISTS effects (job TEXT, attempt INTEGER, worker TEXT, at BIGINT)"
 
 static inline void actor_open(struct actor *actor, const struct db_options *options)
 {

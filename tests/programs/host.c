@@ -120,7 +120,7 @@ static bool create_table(struct pawl *pawl, struct pawl_error *err)
     struct pawl_tx *tx = NULL;
     return pawl_begin(pawl, &tx, err)
         && pawl_tx_execute(tx, "CREATE TABLE IF NOT EXISTS effects"
-                               " (job TEXT, attempt INTEGER, worker TEXT, at INTEGER)",
+                               " (job TEXT, attempt INTEGER, worker TEXT, at BIGINT)",
                            err)
         && pawl_commit(tx, err);
 }

@@ -1,0 +1,32 @@
+// The writer's connection to the store: opened, lost, opened again.
+//
+// A commit in doubt is found out by its witness: the newest audit event of the transaction, read
+// before the commit. A transaction is there as a whole or not at all, so one row of it tells about
+// all.
+#pragma once
+
+#include "store/db.h"
+
+struct reach {
+    const struct db_options *options;
+    const struct world *world;
+    struct db *db;        // NULL after it had to be given up
+    bool was_closed;      // since it was first opened
+    int64_t next, pause;  // a database out of reach is not tried before then; 0: it is in reach
+};
+
+// Opens the store unless it is open. One that was given up because of a commit in doubt, or because
+// its database was out of reach, is on disk and rung for before anything is done with it. While the
+// database is out of reach it is tried now and then, and who comes in between is told so.
+CHECKED bool reach_open(struct reach *store, struct pawl_error *err);
+void reach_close(struct reach *store);
+
+struct witness {
+    int64_t id, job, event, attempt, at;
+};
+
+CHECKED bool witness_read(struct tx *tx, struct witness *witness, struct pawl_error *err);
+
+// After a commit in doubt: opens the store again, waiting for it some seconds, and looks.
+CHECKED bool reach_look_up(struct reach *store, const struct witness *witness, bool *committed,
+                           struct pawl_error *err);

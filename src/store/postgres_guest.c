@@ -1,0 +1,188 @@
+// The application's SQL runs inside a block of PL/pgSQL, in which transactions cannot be ended.
+//
+// The server stops a statement that runs past the guest's time. While a guest is in, names are
+// looked for where the application's are; whatever Pawl does meanwhile has its own path again.
+#include <stdio.h>
+#include <string.h>
+
+#include "store/guest.h"
+#include "store/postgres.h"
+
+#define STATEMENT_MS (5 * 60 * 1000)  // for Pawl's own, as postgres_open.c sets it
+
+// ----- text that cannot end its transaction
+
+// The text as a literal, in a block whose mark the text does not have.
+static struct str block_of(struct postgres *postgres, struct arena *arena, const char *sql)
+{
+    char mark[32];
+    do
+        snprintf(mark, sizeof mark, "$pawl%016llx$",
+                 (unsigned long long)world_random(postgres->db.world));
+    while (strstr(sql, mark));
+    char *literal = PQescapeLiteral(postgres->connection, sql, strlen(sql));
+    if (!literal)
+        return (struct str){0};
+    struct str block = str_format(arena, "DO %s BEGIN EXECUTE %s; END %s", mark, literal, mark);
+    PQfreemem(literal);
+    return block;
+}
+
+bool postgres_execute_application(struct db *db, const char *sql, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct str block = block_of(postgres_of(db), &arena, sql);
+    if (!block.s || arena.failed)
+        return fail(err, PAWL_USAGE, "statement refused: %s",
+                    block.s ? "no memory for it" : PQerrorMessage(postgres_of(db)->connection));
+    return postgres_execute(db, block.s, err);
+}
+
+// ----- coming and going
+
+static bool set_terms(struct postgres *postgres, const char *path, int64_t statement_ms,
+                      struct pawl_error *err)
+{
+    char sql[GUEST_PATH_BYTES + 128];
+    snprintf(sql, sizeof sql, "SET LOCAL search_path = %s; SET LOCAL statement_timeout = %lld",
+             path, (long long)(statement_ms > 0 ? statement_ms : 1));
+    return postgres_execute(&postgres->db, sql, err);
+}
+
+static bool let_in(struct postgres *postgres, struct pawl_error *err)
+{
+    int64_t left_us = postgres->guest.until - world_monotonic(postgres->db.world);
+    return set_terms(postgres, postgres->guest_path, left_us / 1000, err);
+}
+
+static bool put_out(struct postgres *postgres, struct pawl_error *err)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s, pg_temp", postgres->url.schema);
+    return set_terms(postgres, path, STATEMENT_MS, err);
+}
+
+static bool is_late(const struct postgres *postgres)
+{
+    return world_monotonic(postgres->db.world) >= postgres->guest.until;
+}
+
+static int64_t enter(struct tx *tx, int64_t allowed_us)
+{
+    struct postgres *postgres = postgres_of(tx->db);
+    postgres->guest.in = true;
+    postgres->guest.allowed_us = allowed_us;
+    postgres->guest.until = world_monotonic(tx->db->world) + allowed_us;
+    return postgres->guest.until;
+}
+
+static bool came_late(struct postgres *postgres, struct pawl_error *err)
+{
+    return fail(err, PAWL_FENCED, "the transaction took longer than %lld ms: nothing was stored",
+                (long long)(postgres->guest.allowed_us / 1000));
+}
+
+// A deferred reference that leads nowhere would refuse the commit, and with it everybody's.
+static bool left_no_broken_reference(struct postgres *postgres, struct pawl_error *err)
+{
+    struct pawl_error why = {0};
+    if (postgres_execute(&postgres->db, "SET CONSTRAINTS ALL IMMEDIATE;"
+                                        "SET CONSTRAINTS ALL DEFERRED", &why))
+        return true;
+    return fail(err, postgres->db.lost ? PAWL_STORE : PAWL_CONFLICT, "%s", why.message);
+}
+
+// A reference to one of Pawl's tables would make Pawl's own deletes look into the application's
+// table, and fail when it finds something there.
+static bool refers_to_nothing_of_ours(struct tx *tx, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask_plain(tx, &rows, Q_REFERENCES_ALL, err))
+        return false;
+    while (rows_next(&rows)) {
+        struct str from = row_text(&rows), to = row_text(&rows);
+        return fail(err, PAWL_FORBIDDEN,
+                    "table %.*s refers to %.*s, which belongs to Pawl: keep the id of a job as a "
+                    "text without a reference",
+                    STR(from), STR(to));
+    }
+    return rows_ok(&rows, err);
+}
+
+static bool leave(struct tx *tx, struct pawl_error *err)
+{
+    struct postgres *postgres = postgres_of(tx->db);
+    postgres->guest.in = false;
+    return (!is_late(postgres) || came_late(postgres, err))
+        && left_no_broken_reference(postgres, err) && refers_to_nothing_of_ours(tx, err);
+}
+
+static void evict(struct tx *tx)
+{
+    postgres_of(tx->db)->guest.in = false;
+    tx_end(tx);
+}
+
+// Between its statements the path is Pawl's.
+static void stay(struct tx *tx)
+{
+    (void)tx;
+}
+
+// ----- its statements
+
+static bool run(struct tx *tx, const char *sql, struct pawl_error *err)
+{
+    struct postgres *postgres = postgres_of(tx->db);
+    struct pawl_error why = {0};
+    if (let_in(postgres, &why) && postgres_execute_application(tx->db, sql, &why))
+        return true;
+    if (is_late(postgres))
+        return came_late(postgres, err);
+    enum pawl_code code = why.code == PAWL_STORE && !tx->db->lost ? PAWL_CONFLICT : why.code;
+    return fail(err, code, "%s", why.message);
+}
+
+// All of them or none: what a statement that failed had done is taken back, and with it what was
+// set for it.
+static bool execute(struct tx *tx, const char *sql, struct pawl_error *err)
+{
+    if (!tx_mark(tx, err))
+        return false;
+    if (run(tx, sql, err))
+        return put_out(postgres_of(tx->db), err) && tx_keep(tx, err);
+    struct pawl_error unseen;
+    bool back = tx_take_back(tx, &unseen);
+    (void)back;  // if not, the server has given the transaction up: it cannot commit
+    return false;
+}
+
+static void *no_connection(struct db *db)
+{
+    (void)db;
+    return NULL;
+}
+
+static void hold(struct db *db)
+{
+    struct postgres *postgres = postgres_of(db);
+    while (postgres->shared && sem_wait(&postgres->guard) != 0) {}  // a signal came in between
+}
+
+static void release(struct db *db)
+{
+    if (postgres_of(db)->shared)
+        sem_post(&postgres_of(db)->guard);
+}
+
+const struct guest_driver postgres_guests = {
+    .enter = enter,
+    .leave = leave,
+    .evict = evict,
+    .execute = execute,
+    .pause = stay,
+    .resume = stay,
+    .connection = no_connection,
+    .hold = hold,
+    .release = release,
+};
