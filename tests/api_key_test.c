@@ -190,11 +190,11 @@ TEST_EACH_DB(OPS_10_only_a_hash_of_the_secret_is_stored)
     EXPECT(str_eq(parts.id, key.key_id));
     OK(key_find(tx, key.key_id, &found, &is_there, err));
     EXPECT(is_there && found.role == ROLE_WORKER && found.hash.n == 64);
-    const char *sql = str_cstr(test_arena(), str_format(test_arena(),
-        "SELECT count(*) FROM api_keys WHERE hash || key_id || coalesce(name, '')"
-                                                        " || coalesce(projects, '') LIKE '%%%.*s%%'",
-                                                        STR(parts.secret)));
-    EXPECT_INT(box_number(box, sql), 0);
+    static const char all[] = "hash || key_id || coalesce(name, '') || coalesce(projects, '')";
+    struct str sql = str_format(test_arena(),
+                                "SELECT count(*) FROM api_keys WHERE %s LIKE '%%%.*s%%'", all,
+                                STR(parts.secret));
+    EXPECT_INT(box_number(box, sql.s), 0);
 }
 
 TEST_EACH_DB(OPS_19_an_org_that_comes_with_its_first_job_leaves_an_event)

@@ -252,7 +252,8 @@ static void copy_store(sqlite3 *facts, struct str url)
         struct buf sql = buf_new(test_arena(), 1024);
         struct str rest = str_of(on_server[i].columns), column, name, type;
         checker_run(facts, str_format(test_arena(), "CREATE TABLE store.%s (%s)",
-                                      on_server[i].name, on_server[i].columns).s);
+                                      on_server[i].name, on_server[i].columns)
+                               .s);
         for (const char *before = "SELECT "; rest.n; before = ", ") {
             str_cut(rest, ',', &column, &rest);
             str_cut((struct str){ column.s + (*column.s == ' '), column.n - (*column.s == ' ') },

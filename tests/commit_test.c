@@ -132,14 +132,13 @@ static bool end_the_transaction(struct tx *tx, void *self, struct pawl_error *er
 TEST_EACH_DB(EXEC_6_an_effect_cannot_end_its_transaction)
 {
     static char commit_word[] = "COMMIT", rollback_word[] = "ROLLBACK", begin_word[] = "BEGIN",
-                of_sqlite[] = "INSERT OR ROLLBACK INTO outcomes SELECT * FROM outcomes",
-                of_postgres[] = "SELECT 1 / 0";  // there every error ends it
-    char *conflict = on_postgres() ? of_postgres : of_sqlite;
+                conflict[] = "INSERT OR ROLLBACK INTO outcomes SELECT * FROM outcomes";
     char *const attempts[] = { commit_word, rollback_word, begin_word, conflict };
     make_effects(box);
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
-    for (size_t i = 0; i < countof(attempts); i++) {
+    size_t count = countof(attempts) - on_postgres();  // there it has no words for the last
+    for (size_t i = 0; i < count; i++) {
         struct commit commit = { .apply = end_the_transaction, .self = attempts[i], .done = true };
         struct execution e;
         struct contract other = contract_for(box, "neighbour");

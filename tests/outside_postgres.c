@@ -80,7 +80,7 @@ static void forget_kept(void)
 void postgres_remove(struct str url)
 {
     char sql[160];
-    struct str place, options, rest, name = { 0 };
+    struct str place, options, rest, name = {0};
     str_cut(url, '?', &place, &options);
     for (rest = place; str_cut(rest, '/', &name, &rest);) {}
     forget_kept();

@@ -345,7 +345,8 @@ static bool wait_a_moment(struct pipeline *p)
 
 static bool wait_for_news(struct pipeline *p)
 {
-    bool copies = p->store.db && (db_wal_bytes(p->store.db) >= LOG_BYTES || db_log_to_empty(p->store.db));
+    const struct db *db = p->store.db;
+    bool copies = db && (db_wal_bytes(db) >= LOG_BYTES || db_log_to_empty(db));
     pthread_mutex_lock(&p->mutex);
     if (copies && !wait_a_moment(p)) {
         pthread_mutex_unlock(&p->mutex);

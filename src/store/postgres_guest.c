@@ -87,7 +87,8 @@ static bool left_no_broken_reference(struct postgres *postgres, struct pawl_erro
 {
     struct pawl_error why = {0};
     if (postgres_execute(&postgres->db, "SET CONSTRAINTS ALL IMMEDIATE;"
-                                        "SET CONSTRAINTS ALL DEFERRED", &why))
+                                        "SET CONSTRAINTS ALL DEFERRED",
+                         &why))
         return true;
     return fail(err, postgres->db.lost ? PAWL_STORE : PAWL_CONFLICT, "%s", why.message);
 }

@@ -13,6 +13,12 @@ struct server_lock {
     struct server_url url;
 };
 
+static bool told(const struct server_lock *lock, bool done, struct pawl_error *err)
+{
+    return done
+        || fail(err, PAWL_BUSY, "%s: %s", lock->url.shown, PQerrorMessage(lock->connection));
+}
+
 // The server looks for a client that has gone without a word.
 static bool watch_for_death(struct server_lock *lock, struct pawl_error *err)
 {
@@ -21,8 +27,7 @@ static bool watch_for_death(struct server_lock *lock, struct pawl_error *err)
                               "SET tcp_keepalives_count = 3");
     bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
-    return done || fail(err, PAWL_BUSY, "%s: %s", lock->url.shown,
-                        PQerrorMessage(lock->connection));
+    return told(lock, done, err);
 }
 
 bool server_lock_open(struct server_lock **lock, struct str store_url, struct pawl_error *err)
@@ -60,6 +65,5 @@ bool server_lock_take(struct server_lock *lock, int64_t number, bool *taken, str
     bool answered = PQresultStatus(result) == PGRES_TUPLES_OK;
     *taken = answered && *PQgetvalue(result, 0, 0) == 't';
     PQclear(result);
-    return answered || fail(err, PAWL_BUSY, "%s: cannot lock a name: %s", lock->url.shown,
-                            PQerrorMessage(lock->connection));
+    return told(lock, answered, err);
 }

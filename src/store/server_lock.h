@@ -5,9 +5,10 @@
 
 struct server_lock;
 
-CHECKED bool server_lock_open(struct server_lock **lock, struct str store_url, struct pawl_error *err);
+CHECKED bool server_lock_open(struct server_lock **lock, struct str store_url,
+                              struct pawl_error *err);
 void server_lock_close(struct server_lock *lock);
 
 // Takes the lock of this number in the store, at once or not at all.
 CHECKED bool server_lock_take(struct server_lock *lock, int64_t number, bool *taken,
-                          struct pawl_error *err);
+                              struct pawl_error *err);
