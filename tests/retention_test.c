@@ -279,7 +279,8 @@ TEST_EACH_DB(OPS_11_old_events_go_in_whole_seals_and_the_chain_still_holds)
     EXPECT_INT(count(box, "removed_jobs"), 1);  // `last`, which this pass removed
 }
 
-SQLITE_ONLY(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned, "a trigger in the words of SQLite")
+SQLITE_ONLY(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned,
+            "a trigger in the words of SQLite")
 TEST_EACH_DB(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned)
 {
     done_job(box, "report");

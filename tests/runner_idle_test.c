@@ -202,6 +202,8 @@ static int64_t processor_us(void)
     return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
+SQLITE_ONLY(RUN_11_a_store_that_another_process_keeps_is_logged_and_tried_again,
+            "the lock of a file")
 TEST_SHOP(RUN_11_a_store_that_another_process_keeps_is_logged_and_tried_again, .workers = 2,
           .busy_us = MILLISECONDS(300))
 {
@@ -225,6 +227,8 @@ TEST_SHOP(RUN_11_a_store_that_another_process_keeps_is_logged_and_tried_again, .
 }
 
 // The scheduler's own rounds meet it too: what came meanwhile is run late, or has its reason.
+SQLITE_ONLY(RUN_11_slots_that_come_while_another_process_has_the_store_are_not_lost,
+            "the lock of a file")
 TEST_SHOP(RUN_11_slots_that_come_while_another_process_has_the_store_are_not_lost, .workers = 2,
           .busy_us = MILLISECONDS(300))
 {
@@ -257,6 +261,7 @@ TEST_SHOP(RUN_11_slots_that_come_while_another_process_has_the_store_are_not_los
 }
 
 // A tick that waits for the store for longer than a second is waited for, not asked after.
+SQLITE_ONLY(RUN_11_waiting_for_the_store_takes_no_processor, "the lock of a file")
 TEST_SHOP(RUN_11_waiting_for_the_store_takes_no_processor, .workers = 1)
 {
     struct counts counts = {0};

@@ -48,6 +48,8 @@ static void fill_up_under(struct shop *shop, int count)
     EXPECT_INT(load.prepared, count);  // what was done when the disk was full is not done again
 }
 
+SQLITE_ONLY(RUN_11_ends_that_find_the_disk_full_are_written_later,
+            "a disk that fails, by a file system of SQLite")
 TEST(RUN_11_ends_that_find_the_disk_full_are_written_later)
 {
     struct shop *shop = calloc(1, sizeof *shop);
@@ -61,6 +63,8 @@ TEST(RUN_11_ends_that_find_the_disk_full_are_written_later)
 }
 
 // A sync that fails leaves the outcome of the commit unknown until the store was opened again.
+SQLITE_ONLY(EXEC_6_a_commit_in_doubt_applies_no_effect_twice,
+            "a disk that fails, by a file system of SQLite")
 TEST(EXEC_6_a_commit_in_doubt_applies_no_effect_twice)
 {
     enum { COUNT = 200 };
@@ -137,6 +141,8 @@ static bool stepwise(struct pawl_run *run, void *context)
 }
 
 // Callers are refused when too many wait. What a run has to write is not: it would fail by it.
+SQLITE_ONLY(OPS_9_a_crowd_of_callers_does_not_keep_runs_from_being_written,
+            "its callers spin, and leave a server on the same machine no time")
 TEST_SHOP(OPS_9_a_crowd_of_callers_does_not_keep_runs_from_being_written, .workers = 4,
           .waiting_max = 1)
 {

@@ -199,6 +199,8 @@ static void tamper(const struct tampering *t)
     box_close(&box);
 }
 
+SQLITE_ONLY(OPS_11_every_kind_of_tampering_with_the_trail_is_found_and_named,
+            "triggers in the words of SQLite")
 TEST(OPS_11_every_kind_of_tampering_with_the_trail_is_found_and_named)
 {
     for (size_t i = 0; i < countof(tamperings); i++)
@@ -206,6 +208,8 @@ TEST(OPS_11_every_kind_of_tampering_with_the_trail_is_found_and_named)
 }
 
 // What is cut off at the end is found by a hash that was kept elsewhere, and by nothing else.
+SQLITE_ONLY(OPS_11_a_chain_that_was_cut_off_is_found_by_the_hash_that_was_kept,
+            "triggers in the words of SQLite")
 TEST_EACH_DB(OPS_11_a_chain_that_was_cut_off_is_found_by_the_hash_that_was_kept)
 {
     make_trail(box);

@@ -1,0 +1,209 @@
+// What only a store on a server can go through: connections that are cut, a commit whose answer
+// does not come, a second who writes.
+#include <stdio.h>
+
+#include "fixture.h"
+#include "run/pipeline.h"
+#include "store/hold.h"
+#include "store/store_url.h"
+
+static struct pipeline *pipeline_on(struct box *box)
+{
+    struct pipeline *pipeline = NULL;
+    struct pawl_error err = {0};
+    struct pipeline_options options = {
+        .db = { .url = box->url, .world = &box->world.world },
+        .by_hand = true,
+    };
+    MUST(pipeline_open(&pipeline, &options, &err));
+    return pipeline;
+}
+
+struct adding {
+    struct operation operation;
+    struct contract contract;
+    struct job job;
+};
+
+static bool add(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct adding *adding = (struct adding *)self;
+    bool deduplicated = false;
+    return job_enqueue(tx, &adding->contract, &adding->job, &deduplicated, err);
+}
+
+static bool enqueue(struct box *box, struct pipeline *pipeline, struct pawl_error *err)
+{
+    struct adding adding = {
+        .operation = { .run = add, .arena = test_arena(), .caller = &box->caller },
+        .contract = contract_for(box, "report"),
+    };
+    return pipeline_do(pipeline, &adding.operation, err);
+}
+
+// Ends every session of Pawl's, as an administrator or a server that stops would.
+static void cut_all(struct box *box)
+{
+    EXPECT(box_number(box, "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+                           " WHERE application_name = 'pawl' AND datname = current_database()")
+           > 0);
+}
+
+static int64_t jobs(struct box *box)
+{
+    return box_number(box, "SELECT count(*) FROM jobs");
+}
+
+TEST_EACH_DB(OPS_9_a_connection_that_was_cut_between_two_transactions_is_not_noticed)
+{
+    struct pipeline *pipeline = pipeline_on(box);
+    struct pawl_error err = {0};
+    MUST(enqueue(box, pipeline, &err));
+    cut_all(box);
+    MUST(enqueue(box, pipeline, &err));
+    EXPECT_INT(jobs(box), 2);
+    EXPECT_INT(pipeline_figures(pipeline).doubts, 0);
+    pipeline_close(pipeline);
+    box_reopen(box);
+}
+
+TEST_EACH_DB(OPS_9_a_connection_that_is_cut_takes_its_transaction_back_and_says_so)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated = false;
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+    MUST(tx_settle(&tx, &err));
+    cut_all(box);
+    EXPECT_REFUSED(PAWL_BUSY, job_enqueue(&tx, &contract, &job, &deduplicated, &err)
+                                  && tx_settle(&tx, &err));
+    tx_end(&tx);
+    EXPECT(db_lost(box->db));
+    EXPECT_REFUSED(PAWL_BUSY, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+    EXPECT_INT(jobs(box), 0);
+    box_reopen(box);
+}
+
+TEST_EACH_DB(OPS_9_a_reader_whose_connection_was_cut_reads_by_another)
+{
+    struct db_options options = { .url = box->url, .world = &box->world.world, .read_only = true };
+    struct db *reader = NULL;
+    struct pawl_error err = {0};
+    must_enqueue(box, "report");
+    for (int i = 0; i < 2; i++) {
+        struct tx tx = {0};
+        MUST(db_begin_read(&reader, &options, test_arena(), &tx, &err));
+        tx_end(&tx);
+        cut_all(box);
+    }
+    db_close(reader);
+    box_reopen(box);
+}
+
+// The server ends the session in the middle of the COMMIT, so many times. What a sequence has given
+// out stays given out though its transaction is taken back.
+static void cut_commits(struct box *box, int times)
+{
+    char sql[640];
+    snprintf(sql, sizeof sql,
+             "CREATE SEQUENCE cuts;"
+             "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+             " IF nextval('pawl.cuts') <= %d THEN PERFORM pg_terminate_backend(pg_backend_pid());"
+             " PERFORM pg_sleep(10); END IF; RETURN NULL; END $$;"
+             "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON jobs DEFERRABLE INITIALLY DEFERRED"
+             " FOR EACH ROW EXECUTE FUNCTION cut()",
+             times);
+    box_sql(box, sql);
+}
+
+TEST_EACH_DB(OPS_9_a_commit_that_is_cut_off_is_looked_up_and_made_again)
+{
+    struct pipeline *pipeline = pipeline_on(box);
+    struct pawl_error err = {0};
+    cut_commits(box, 1);
+    MUST(enqueue(box, pipeline, &err));
+    EXPECT_INT(jobs(box), 1);
+    EXPECT_INT(pipeline_figures(pipeline).doubts, 1);
+    pipeline_close(pipeline);
+}
+
+TEST_EACH_DB(OPS_9_a_commit_that_is_cut_off_is_in_doubt_and_the_connection_is_done)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated = false;
+    struct tx tx = {0};
+    cut_commits(box, 1);
+    box_begin(box, &tx);
+    MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+    EXPECT_REFUSED(PAWL_IN_DOUBT, tx_commit(&tx, &err));
+    tx_end(&tx);
+    EXPECT_REFUSED(PAWL_STORE, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+    box_reopen(box);
+    EXPECT_INT(jobs(box), 0);
+}
+
+TEST_EACH_DB(RUN_4_one_writes_at_a_time_and_who_waits_too_long_is_told)
+{
+    struct db *second = NULL;
+    struct pawl_error err = {0};
+    struct db_options options = {
+        .url = box->url, .world = &box->world.world, .busy_us = MILLISECONDS(50)
+    };
+    MUST(db_open(&second, &options, &err));
+    struct tx first = {0}, tx = {0};
+    box_begin(box, &first);
+    EXPECT_REFUSED(PAWL_BUSY, tx_begin(second, TX_WRITE, test_arena(), &tx, &err));
+    tx_end(&first);
+    MUST(tx_begin(second, TX_WRITE, test_arena(), &tx, &err));
+    tx_end(&tx);
+    db_close(second);
+}
+
+TEST_EACH_DB(RUN_5_of_one_name_there_is_one_process_until_its_session_ends)
+{
+    struct hold one = {0}, other = {0};
+    struct pawl_error err = {0};
+    MUST(hold_take(&one, box->url, S("a"), &err));
+    EXPECT_REFUSED(PAWL_CONFLICT, hold_take(&other, box->url, S("a"), &err));
+    cut_all(box);
+    MUST(hold_take(&other, box->url, S("a"), &err));
+    hold_give(&one);
+    hold_give(&other);
+    box_reopen(box);
+}
+
+TEST_EACH_DB(EXEC_2_leases_go_by_the_clock_of_the_database)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    MUST(db_open(&db, &(struct db_options){ .url = box->url }, &err));
+    struct tx tx = {0};
+    static const char clock[] = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    int64_t before = box_number(box, clock);
+    MUST(tx_begin(db, TX_WRITE, test_arena(), &tx, &err));
+    EXPECT(before <= tx.now && tx.now <= box_number(box, clock));
+    tx_end(&tx);
+    db_close(db);
+}
+
+TEST_EACH_DB(a_schema_of_another_program_is_refused_and_left_alone)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    box_sql(box, "CREATE SCHEMA theirs; CREATE TABLE theirs.a (x INTEGER)");
+    struct str url = str_format(test_arena(), "%.*s&schema=theirs", STR(box->url));
+    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = url }, &err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pg_tables WHERE schemaname = 'theirs'"), 1);
+    url = str_format(test_arena(), "%.*s&schema=ours", STR(box->url));
+    struct db_options options = { .url = url, .world = &box->world.world, .must_exist = true };
+    EXPECT_REFUSED(PAWL_NOT_FOUND, db_open(&db, &options, &err));
+    options.must_exist = false;
+    MUST(db_open(&db, &options, &err));
+    db_close(db);
+    EXPECT(box_number(box, "SELECT count(*) FROM pg_tables WHERE schemaname = 'ours'") > 30);
+}

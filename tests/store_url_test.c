@@ -1,0 +1,57 @@
+// URLs of stores, and what is shown of them.
+#include "store/store_url.h"
+
+#include "test.h"
+
+static void expect_shown(const char *url, const char *shown)
+{
+    expect_str(url_shown(test_arena(), str_of(url)), str_of(shown), PLACE(url));
+}
+
+TEST(OPS_11_a_password_is_never_shown)
+{
+    expect_shown("sqlite:pawl.db", "sqlite:pawl.db");
+    expect_shown("postgres://me@host/db", "postgres://me@host/db");
+    expect_shown("postgres://me:secret@host:5432/db?a=b", "postgres://me:***@host:5432/db?a=b");
+    expect_shown("postgresql://host/db?password=secret&user=me",
+                 "postgresql://host/db?password=***&user=me");
+    expect_shown("postgres://h/d?sslpassword=secret", "postgres://h/d?sslpassword=***");
+    // Marks in it that should have been written otherwise.
+    expect_shown("postgres://me:se/cr@et@host/db", "postgres://me:***@host/db");
+    expect_shown("postgres://me:sec?ret@host/db", "postgres://me:***@host/db");
+    expect_shown("postgres://", "postgres://");
+    expect_shown("postgres://?", "postgres://");
+}
+
+TEST(the_options_of_a_url_that_are_ours_are_not_for_libpq)
+{
+    struct server_url parts;
+    struct pawl_error err = {0};
+    MUST(server_url_parse(test_arena(), S("postgres://h/d?schema=x&sslmode=require&files=/var/a"),
+                          &parts, &err));
+    EXPECT_STR(str_of(parts.connect), "postgres://h/d?sslmode=require");
+    EXPECT_STR(str_of(parts.schema), "x");
+    EXPECT_STR(str_of(parts.files), "/var/a");
+    MUST(server_url_parse(test_arena(), S("postgres:///d"), &parts, &err));
+    EXPECT_STR(str_of(parts.connect), "postgres:///d");
+    EXPECT_STR(str_of(parts.schema), "pawl");
+}
+
+TEST(a_schema_is_a_plain_name)
+{
+    static const char *const bad[] = { "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b" };
+    struct server_url parts;
+    struct pawl_error err = {0};
+    for (size_t i = 0; i < countof(bad); i++) {
+        struct str url = str_format(test_arena(), "postgres://h/d?schema=%s", bad[i]);
+        EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), url, &parts, &err));
+    }
+}
+
+TEST(which_database_a_url_names)
+{
+    EXPECT(url_names_file(S("sqlite:a")) && !url_names_file(S("sqlite:")));
+    EXPECT(!url_names_file(S("sqlite::memory:")) && !url_names_file(S("postgres://h/d")));
+    EXPECT(url_names_server(S("postgres://h/d")) && url_names_server(S("postgresql://h/d")));
+    EXPECT(!url_names_server(S("postgres:h")) && !url_names_server(S("sqlite:a")));
+}
