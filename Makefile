@@ -4,12 +4,14 @@ PREFIX ?= /usr/local
 CYCLES ?= 1000
 KILLS ?= 300
 CASES ?= 20000
+STOPS ?= 5000
 SEED ?= 1
 FUZZ_S ?= 60
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron torture-models fuzz-cron fuzz-zone
+.PHONY: torture-kill torture-runner torture-server torture-cron torture-stop torture-models
+.PHONY: fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -80,6 +82,11 @@ torture-cron: ## CASES=20000 cron expressions around DST changes, compared with 
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
+
+torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
+	@tools/packages build test
+	@tools/build build
+	@STOPS=$(STOPS) BUILD=build build/tests/stop_test
 
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test

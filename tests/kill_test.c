@@ -12,6 +12,7 @@
 #include "checker.h"
 #include "engine/verify.h"
 #include "process.h"
+#include "torture.h"
 
 enum { CYCLES = 25,
        ROUND_CYCLES = 25,
@@ -186,6 +187,7 @@ static void print_totals(const struct loop *loop)
     for (size_t i = 0; i < checks_count; i++)
         printf(", %s %lld", checks[i].name, (long long)loop->totals[i]);
     printf("\n");
+    torture_sum("kill", loop->kills, 0, checks_not_met(loop->totals));
 }
 
 TEST(JOB_6_processes_killed_at_random_lose_nothing_and_do_nothing_twice)
