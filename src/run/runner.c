@@ -48,7 +48,7 @@ static void dispatch(struct runner *r)
     if (r->scheduler.answered)
         scheduler_finish(r);
     watch_runs(r);
-    bool ticks = !r->ticking && world_monotonic(r->world) >= r->tick_next;
+    bool ticks = tick_is_due(r);
     scheduler_go_on(r, ticks);
     if (ticks)
         tick_submit(r);

@@ -140,6 +140,12 @@ static void gather_progress(struct runner *r, struct tick *t)
     t->progress_count = list.count;
 }
 
+// An answer that nobody has looked at yet is in the memory the next tick would use.
+bool tick_is_due(const struct runner *r)
+{
+    return !r->ticking && !r->tick_answered && world_monotonic(r->world) >= r->tick_next;
+}
+
 void tick_submit(struct runner *r)
 {
     struct tick *t = &r->tick;
