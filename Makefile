@@ -9,7 +9,7 @@ FUZZ_S ?= 60
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
+.PHONY: torture-kill torture-runner torture-server torture-cron torture-models fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -80,6 +80,10 @@ torture-cron: ## CASES=20000 cron expressions around DST changes, compared with 
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
+
+torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
+	@tools/packages build test
+	@tools/check-models --full
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint
