@@ -430,7 +430,7 @@ static const struct command commands[] = {
       .act = command_retention,
       OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
              { OPTION_CONFIG, "whose times; else those built in" }, STORE, JSON, HELP) },
-    { "audit", "list|verify|export|seal", 1, 1,
+    { "audit", "list|verify|export|seal|annotate", 1, 3,
       "who did what, and whether the record of it is whole",
       .details =
           "list    what was done in an org, newest first\n"
@@ -440,11 +440,14 @@ static const struct command commands[] = {
           "export  one JSON object per line, oldest first, each with its seal. To go on where an\n"
           "        earlier export ended, pass its last event_id as --after-event\n"
           "seal    seals what is not sealed yet; a server does it by itself, seconds behind\n"
+          "annotate EVENT_ID|JOB_ID TEXT\n"
+          "        adds a note to an event or to a job: an event of its own, of at most 4096\n"
+          "        bytes, sealed with the rest and never removed by hand\n"
           "\n"
-          "All but list work on a store only.\n",
+          "All but list and annotate work on a store only.\n",
       .example = "pawl audit verify --store sqlite:pawl.db",
       .act = command_audit,
-      .verbs = "list verify export seal",
+      .verbs = "list verify export seal annotate",
       OFFERS({ OPTION_JOB, "list: only of this job" },
              { OPTION_EVENT, "list: only of this name, such as job.failed" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },
