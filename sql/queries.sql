@@ -21,6 +21,16 @@ SELECT version, name FROM schema_migrations ORDER BY version;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
+-- name: migration_compatible
+INSERT INTO schema_compatible (version, since) VALUES ($1, $2);
+
+-- The first migration after $1 that a program which knows no more than that cannot work with.
+-- name: migration_strange
+SELECT m.version FROM schema_migrations m
+ WHERE m.version > $1
+   AND NOT EXISTS (SELECT 1 FROM schema_compatible c WHERE c.version = m.version AND c.since <= $1)
+ ORDER BY m.version LIMIT 1;
+
 -- Which table refers to which: one of the application's must not refer to one of ours.
 -- name: references_all
 -- scans: the schema, after the application has changed it
