@@ -1313,6 +1313,17 @@ UPDATE artifacts SET job = $3, execution = $4, authoritative = $5
 -- name: artifact_delete
 DELETE FROM artifacts WHERE id = $1;
 
+-- A job that works on it, or brought it, and has not ended.
+-- name: artifact_needed_by
+SELECT u.job, j.id_low
+  FROM (SELECT i.job FROM artifact_inputs i WHERE i.artifact = $1
+        UNION ALL
+        SELECT a.job FROM artifacts a WHERE a.id = $1 AND a.job IS NOT NULL) u
+  JOIN jobs j ON j.id = u.job
+  LEFT JOIN outcomes o ON o.job = u.job
+ WHERE o.ended_at IS NULL
+ LIMIT 1;
+
 -- Older than $1, and of no job that is there.
 -- name: artifacts_unused
 SELECT a.id, a.id_low, a.org, a.file FROM artifacts a

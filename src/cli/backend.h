@@ -117,6 +117,8 @@ struct backend {
     bool (*artifact)(struct cli *cli, struct id id, json_t **artifact, struct pawl_error *err);
     bool (*artifact_bytes)(struct cli *cli, struct id id, struct flow *flow,
                            struct pawl_error *err);
+    bool (*artifact_remove)(struct cli *cli, struct id id, json_t **artifact,
+                            struct pawl_error *err);
 };
 
 // Both have a function of the same name for each but the first, so that the table is written once;
@@ -155,6 +157,7 @@ struct backend {
         .artifact_put = of##_artifact_put,                                                         \
         .artifact = of##_artifact,                                                                 \
         .artifact_bytes = of##_artifact_bytes,                                                     \
+        .artifact_remove = of##_artifact_remove,                                                   \
     }
 
 extern const struct backend backend_store, backend_server;

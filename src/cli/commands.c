@@ -196,18 +196,20 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "create: the project it belongs to" },
              { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
-    { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
+    { "artifact", "put FILE | get|show|rm ID", 2, 2,
+      "bytes with a checksum, for jobs and from jobs",
       .details =
           "put   stores a file, or - for standard input, and prints its id\n"
           "get   writes the bytes to --output, or to standard output if that is no terminal;\n"
           "      they are there under that name only if their SHA-256 is right\n"
           "show  what is known of one\n"
+          "rm    removes one for good, unless a job that has not ended needs it\n"
           "\n"
           "A job of category transfer names its inputs in its payload, as\n"
           "{\"input\": {\"artifact_id\": ID, \"sha256\": SUM}}. See docs/artifacts.md.\n",
       .example = "pawl artifact put report.csv --content-type text/csv",
       .act = command_artifact,
-      .verbs = "put get show",
+      .verbs = "put get show rm",
       OFFERS({ OPTION_NAME, "put: what people call it; else the name of the file" },
              { OPTION_CONTENT_TYPE, "put: what it is; else application/octet-stream" },
              { OPTION_PROJECT, "put: the project it belongs to" },

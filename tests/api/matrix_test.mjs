@@ -42,6 +42,7 @@ const routes = [
   ['GET', '/v1/artifacts', 'read'],
   ['GET', '/v1/artifacts/{artifact}', 'payload'],
   ['GET', '/v1/artifacts/{artifact}/about', 'read'],
+  ['DELETE', '/v1/artifacts/{artifact}', 'change'],
   ['POST', '/v1/jobs/{job}/submit', 'enqueue', () => ({})],
   ['POST', '/v1/jobs/{job}/retry', 'retry', () => ({})],
   ['PATCH', '/v1/jobs/{job}', 'change', () => ({ priority: 3 })],

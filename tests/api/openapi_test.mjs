@@ -379,6 +379,9 @@ test('artifacts: bytes in and out, and what is known of them', async () => {
   await call(lease, 'commit', { artifacts: [known.artifact_id] });
   const { items: [own] } = (await as('viewer', 'GET', `/v1/jobs/${lease.job_id}/artifacts`)).body;
   assert.deepEqual(own, { ...known, job_id: lease.job_id, exec_id: lease.exec_id });
+  assert.equal((await as('operator', 'DELETE', at)).status, 409);
+  await call(lease, 'done');
+  assert.equal((await as('operator', 'DELETE', at)).status, 200);
 });
 
 test('events: a stream of them, each as the document says', async () => {
