@@ -93,6 +93,7 @@ struct runner {
     struct pawl_error trouble;  // of the last claim or tick that failed ...
     bool trouble_is_new;        // ... which was not logged yet
     uint64_t troubles;
+    bool outdated;              // it was told that the store is for newer programs
     int64_t tick_next, renew_next, alive_next;  // monotonic
     uint64_t ticks;
     struct pawl_figures figures;
