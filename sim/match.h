@@ -17,8 +17,12 @@ struct match {
     bool unlike;           // there is a problem
     char problem[1024];
     size_t compared;
+    uint64_t version;      // of the model: how many transactions have made it
+    int64_t effects;       // rows that commits wrote with their own SQL
     size_t told[REF_JOBS_MAX];  // events of each job when it was last compared in full
 };
+
+void match_copy(struct match *to, const struct match *from);  // and no more than there is of it
 
 void differ(struct match *m, const char *format, ...) PRINTF(2, 3);
 
@@ -34,3 +38,5 @@ void adopt_finish(struct match *m);  // what dice said about commit phases that 
 // history, and so is every one with `all`; the others as they are: those that wait for a turn each
 // time, the rest in turn.
 void compare(struct match *m, bool all);
+
+void match_count(struct match *m);  // there are no other jobs in the store than the model's
