@@ -8,6 +8,7 @@ struct client {
     struct actor base;
     struct request request;  // the last one, to be repeated
     size_t repeats;
+    pawl_time act_at;        // when it does the next thing, or looks whether it was answered
     bool has_job;
     struct id job;           // the last that was answered
 };
@@ -88,10 +89,16 @@ struct contract sim_contract(struct sim *sim, struct dice *dice, struct str org)
 
 static void act(struct sim *sim, void *self, struct request *request);
 
+static void act_after(struct sim *sim, struct client *client, int64_t us)
+{
+    client->act_at = sim_now(sim) + us;
+    sim_later(sim, us, act, client, NULL);
+}
+
 static void send(struct sim *sim, struct client *client)
 {
     actor_ask(sim, &client->base, &client->request);
-    sim_later(sim, SECONDS(2), act, client, NULL);
+    act_after(sim, client, SECONDS(2));
 }
 
 static void ask_new(struct sim *sim, struct client *client)
@@ -119,10 +126,9 @@ static void act(struct sim *sim, void *self, struct request *request)
     (void)request;
     if (sim->calm || sim->match.model.job_count >= sim->swarm.jobs_max)
         return;
-    bool waits = client->base.awaiting != 0;
-    if (waits && client->base.awaiting != client->request.number)
-        return;  // the timer of an older one
-    if (waits && client->repeats++ < REPEATS_MAX) {
+    if (client->act_at != sim_now(sim))
+        return;  // that was another plan
+    if (client->base.awaiting && client->repeats++ < REPEATS_MAX) {
         SIM_SEEN("a client repeated what was not answered");
         client->request.process = actor_process(sim, &client->base);
         send(sim, client);
@@ -138,7 +144,7 @@ static void hear(struct sim *sim, struct actor *actor, const struct request *ans
         client->has_job = true;
         client->job = answer->job;
     }
-    sim_later(sim, dice_between(&actor->dice, 1, MILLISECONDS(400)), act, client, NULL);
+    act_after(sim, client, dice_between(&actor->dice, 1, MILLISECONDS(400)));
 }
 
 void clients_make(struct sim *sim)
@@ -147,6 +153,6 @@ void clients_make(struct sim *sim)
         struct client *client = arena_new(&sim->arena, struct client, 1);
         actor_add(sim, &client->base, "client", i);
         client->base.hear = hear;
-        sim_later(sim, (int64_t)i, act, client, NULL);
+        act_after(sim, client, (int64_t)i + 1);
     }
 }

@@ -29,6 +29,7 @@ struct worker_actor {
     size_t run_count;
     struct request request;  // the last one
     size_t repeats;
+    pawl_time act_at;        // when it does the next thing, or looks whether it was answered
     bool asleep;             // in the calm, until somebody wakes it
 };
 
@@ -41,12 +42,18 @@ static bool happens(struct sim *sim, struct worker_actor *w, enum rate rate)
     return !sim->calm && dice_rare(&w->base.dice, sim->swarm.rate[rate]);
 }
 
+static void act_after(struct sim *sim, struct worker_actor *w, int64_t us)
+{
+    w->act_at = sim_now(sim) + us;
+    sim_later(sim, us, act, w, NULL);
+}
+
 static void send(struct sim *sim, struct worker_actor *w)
 {
     if (w->home < 0)
         w->request.process = actor_process(sim, &w->base);
     actor_ask(sim, &w->base, &w->request);
-    sim_later(sim, SECONDS(2), act, w, NULL);  // has it been answered by then?
+    act_after(sim, w, SECONDS(2));  // has it been answered by then?
 }
 
 static void ask(struct worker_actor *w, const struct call *call)
@@ -196,10 +203,9 @@ static void act(struct sim *sim, void *self, struct request *request)
 {
     struct worker_actor *w = self;
     (void)request;
-    if (w->base.awaiting && w->base.awaiting != w->request.number)
-        return;  // the timer of an older call
-    if (w->base.awaiting == 0 && w->request.number != 0)
-        return;  // it was answered
+    if (w->act_at != sim_now(sim))
+        return;  // that was another plan
+    w->act_at = 0;
     if (w->base.awaiting && w->request.call != &call_claim && w->repeats++ < REPEATS_MAX) {
         SIM_SEEN("a worker repeated what was not answered");
         send(sim, w);
@@ -216,8 +222,7 @@ static void act(struct sim *sim, void *self, struct request *request)
 
 static void think(struct sim *sim, struct worker_actor *w)
 {
-    w->request.number = 0;  // there is nothing to wait for
-    sim_later(sim, think_us(sim, w), act, w, NULL);
+    act_after(sim, w, think_us(sim, w));
 }
 
 // ----- what it hears

@@ -40,7 +40,8 @@ static void claim(struct sim *sim, struct request *r)
     if (!done || m->unlike)
         return;
     if (count != expected)
-        differ(m, "claim: it took %zu, not %zu", count, expected);
+        differ(m, "claim: it took %zu, not %zu, the last of them job %zd", count, expected,
+               expected ? (ssize_t)m->model.executions[taken[expected - 1]].job : -1);
     for (size_t i = 0; i < count && !m->unlike; i++)
         give(sim, r, &claimed[i], taken[i]);
 }

@@ -166,7 +166,7 @@ static void drop_shared(struct node *node)
 
 static bool burns(enum disk_fault fault)
 {
-    bool fires = disk.fuse[fault] > 0 && --disk.fuse[fault] == 0;
+    bool fires = !disk.aside && disk.fuse[fault] > 0 && --disk.fuse[fault] == 0;
     disk.fired[fault] += fires;
     return fires;
 }
@@ -196,6 +196,8 @@ static bool alive_at_point(const struct file *file)
     int process = file ? file->process : disk.process;
     if (disk.dead[process])
         return false;
+    if (disk.aside)
+        return true;
     disk.points++;
     if (burns(DISK_POWER_LOSS))
         die(true);

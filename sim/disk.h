@@ -23,6 +23,7 @@ struct disk {
     int process;                 // whose calls these are: files that are opened now are its own
     bool dead[DISK_PROCESSES];   // nothing it does reaches the disk any more
     int64_t fuse[DISK_FAULTS];   // happens at the n-th point from now; 0: not
+    bool aside;                  // what is done now is not part of the run: nothing goes wrong
     bool full;                   // no file may grow
     int64_t points;              // so far
     int64_t syncs;               // that were done

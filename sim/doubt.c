@@ -2,6 +2,7 @@
 #include "doubt.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -17,7 +18,7 @@ static void compare_whole(struct sim *sim, struct process *p)
     if (!m->broken)
         compare(m, true);
     if (!m->broken && !m->unlike)
-        match_count(m);
+        compare_rest(m, sim_queues, QUEUES, sim_orgs, ORGS);
     tx_end(&tx);
     arena_reset(&p->scratch);
     if (m->broken && !process_excused(sim))
@@ -70,14 +71,12 @@ bool doubt_resolve(struct sim *sim, struct process *p)
                                                        : "the store is as it was before");
             return !sim->match.unlike;
         }
-        if (i == 0)
-            snprintf(problem, sizeof problem, "%s", sim->match.problem);
+        size_t n = strlen(problem);
+        snprintf(problem + n, sizeof problem - n, "%s%.300s", n ? "; or: " : "after a death: ",
+                 sim->match.problem);
     }
-    if (count > 1) {
-        sim->match.unlike = false;
-        differ(&sim->match, "after a death: neither what was (%.400s) nor what was to be (%.400s)",
-               sim->match.problem, problem);
-    }
+    sim->match.unlike = false;
+    differ(&sim->match, "%s", problem);
     return false;
 }
 

@@ -61,10 +61,14 @@ int64_t inspect_effects(struct sim *sim, struct process *p)
 
 void inspect(struct sim *sim, struct process *p)
 {
+    if (disk.dead[p->index])
+        return;  // and nobody has noticed yet
     disk.process = p->index;
+    disk.aside = true;
     sim->checks++;
     sim->refused = disk.refused;
     if (dice_chance(&sim->network, 20))
         check_file(sim);
     verify_store(sim, p);
+    disk.aside = false;
 }

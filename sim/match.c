@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/queue.h"
+#include "store/names.h"
+
 void match_copy(struct match *to, const struct match *from)
 {
     reference_copy(&to->model, &from->model);
@@ -248,17 +251,43 @@ void compare(struct match *m, bool all)
     }
 }
 
-void match_count(struct match *m)
+static void compare_newest(struct match *m)
 {
     struct job_list list = {0};
-    struct job_filter newest = { .limit = 2 };
+    struct job_filter newest = { .limit = 1 };
+    size_t count = m->model.job_count;
     if (!job_find(m->tx, &newest, &list, &m->err)) {
-        unread(m, m->model.job_count, "the newest cannot be found");
+        unread(m, count, "the newest cannot be found");
         return;
     }
-    size_t count = m->model.job_count;
     bool same = count == 0 ? list.count == 0
                            : list.count > 0 && id_eq(list.jobs[0].id, m->model.jobs[count - 1].id);
     if (!same)
         differ(m, "the newest job of the store is not the model's");
+}
+
+static void compare_pause(struct match *m, struct str queue, struct str org)
+{
+    int64_t queue_number = 0, org_number = 0;
+    struct share_pause share = {0};
+    pawl_time since = 0;
+    bool read = name_find(m->tx, NAME_QUEUE, queue, &queue_number, &m->err)
+             && (org.n == 0 || name_find(m->tx, NAME_ORG, org, &org_number, &m->err))
+             && (org.n == 0 ? queue_paused(m->tx, queue_number, &since, &m->err)
+                            : share_paused(m->tx, queue_number, org_number, &share, &m->err));
+    if (!read)
+        unread(m, 0, "a pause cannot be read");
+    else if ((since || share.since) != ref_paused(&m->model, queue, org))
+        differ(m, "%.*s is paused for %.*s or not", STR(queue), STR(org));
+}
+
+void compare_rest(struct match *m, const struct str *queues, size_t queue_count,
+                  const struct str *orgs, size_t org_count)
+{
+    compare_newest(m);
+    for (size_t i = 0; i < queue_count; i++) {
+        compare_pause(m, queues[i], S(""));
+        for (size_t k = 0; k < org_count && !m->unlike && !m->broken; k++)
+            compare_pause(m, queues[i], orgs[k]);
+    }
 }

@@ -39,4 +39,6 @@ void adopt_finish(struct match *m);  // what dice said about commit phases that 
 // time, the rest in turn.
 void compare(struct match *m, bool all);
 
-void match_count(struct match *m);  // there are no other jobs in the store than the model's
+// What is left: there are no other jobs in the store than the model's, and what is paused is.
+void compare_rest(struct match *m, const struct str *queues, size_t queue_count,
+                  const struct str *orgs, size_t org_count);

@@ -92,8 +92,10 @@ static void run_one(struct sim *sim, struct tx *tx, struct request *request)
     sim->steps++;
     request->call->run(sim, request);
     request->code = m->code;
-    journal_add(&sim->journal, sim_now(sim), "%s %s: %s (job %zd)%s",
+    journal_add(&sim->journal, sim_now(sim), "%s %s%s%.*s%s: %s (job %zd)%s",
                 request->from ? request->from->name : "pawl", request->call->name,
+                request->text.n ? " " : "", STR(request->text),
+                request->org.n == 0 ? "" : str_eq(request->org, sim_orgs[0]) ? " for A" : " for B",
                 pawl_code(m->code)->word, (ssize_t)m->focus,
                 m->broken ? ", but the store failed" : "");
     tx->caller = &sim_everybody;
@@ -185,6 +187,19 @@ static bool open_store(struct sim *sim, struct process *p)
     return opened;
 }
 
+// Of the processes that are left one looks; if there is none, the next that starts.
+static void bury_and_look(struct sim *sim)
+{
+    bury(sim);
+    for (int i = 0; i < DISK_PROCESSES; i++)
+        if (sim->processes[i].up) {
+            SIM_SEEN("a process died while another went on");
+            sim->refused = disk.refused;
+            doubt_resolve_elsewhere(sim, &sim->processes[i]);
+            return;
+        }
+}
+
 // Whoever has a commit in doubt opens the store again and looks, before it answers anybody.
 static void after_doubt(struct sim *sim, struct process *p, struct request **requests,
                         size_t count)
@@ -199,23 +214,17 @@ static void after_doubt(struct sim *sim, struct process *p, struct request **req
         return;
     }
     drop_all(requests, count);
+    if (sim->match.unlike)
+        return;
     lose(sim, p);
-    bury(sim);
+    bury_and_look(sim);
 }
 
-// Of the processes that are left one looks; if there is none, the next that starts.
 static void after_death(struct sim *sim, bool doubt, struct request **requests, size_t count)
 {
     drop_all(requests, count);
     sim->doubt = doubt;
-    bury(sim);
-    for (int i = 0; i < DISK_PROCESSES; i++)
-        if (sim->processes[i].up) {
-            SIM_SEEN("a process died while another went on");
-            sim->refused = disk.refused;
-            doubt_resolve_elsewhere(sim, &sim->processes[i]);
-            return;
-        }
+    bury_and_look(sim);
 }
 
 static void serve(struct sim *sim, struct process *p, struct request **requests, size_t count)

@@ -131,6 +131,7 @@ enum pawl_code ref_replay(struct reference *r, struct id id);
 enum pawl_code ref_discard(struct reference *r, struct id id);
 enum pawl_code ref_pause(struct reference *r, struct str queue);
 enum pawl_code ref_resume(struct reference *r, struct str queue);
+bool ref_paused(const struct reference *r, struct str queue, struct str org);
 enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended);
 
 // Answers indexes of executions, at most `claim->limit`; new ones wait for their ids.

@@ -50,5 +50,3 @@ void ref_doom(struct reference *r, struct ref_job *job);
 
 // What the contract's `after` comes to. False: it names a job that there is not.
 bool ref_link(const struct reference *r, const struct contract *c, int64_t *pending, bool *doomed);
-
-bool ref_paused(const struct reference *r, struct str queue, struct str org);
