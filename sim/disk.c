@@ -271,7 +271,7 @@ static int sync_file(sqlite3_file *file, int flags)
     if (!alive_at_point(f))
         return refused(SQLITE_IOERR_FSYNC);
     if (burns(DISK_SYNC_FAILS)) {
-        if (dice_chance(&disk.dice, 50))
+        if (disk.forgets && dice_chance(&disk.dice, 50))
             settle(f->node, settle_by_dice);  // and nobody will be told again
         return refused(SQLITE_IOERR_FSYNC);
     }

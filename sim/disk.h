@@ -14,7 +14,7 @@ enum disk_fault {
     DISK_KILL,        // the process dies: kill -9
     DISK_POWER_LOSS,  // all processes do, and what was not synced is at the mercy of the disk
     DISK_WRITE_FAILS,
-    DISK_SYNC_FAILS,  // and what was to be synced may be forgotten, as Linux does
+    DISK_SYNC_FAILS,
     DISK_FAULTS
 };
 
@@ -24,6 +24,7 @@ struct disk {
     bool dead[DISK_PROCESSES];   // nothing it does reaches the disk any more
     int64_t fuse[DISK_FAULTS];   // happens at the n-th point from now; 0: not
     bool aside;                  // what is done now is not part of the run: nothing goes wrong
+    bool forgets;                // what a sync failed to write is never written
     bool full;                   // no file may grow
     int64_t points;              // so far
     int64_t syncs;               // that were done

@@ -281,10 +281,25 @@ static void compare_pause(struct match *m, struct str queue, struct str org)
         differ(m, "%.*s is paused for %.*s or not", STR(queue), STR(org));
 }
 
+static void compare_wait_limit(struct match *m, size_t index)
+{
+    SCOPED(rows) struct rows rows = {0};
+    pawl_time until = 0;
+    const struct ref_job *want = &m->model.jobs[index];
+    if (!sql_ask(m->tx, &rows, Q_WAIT_LIMIT_OF_JOB, &m->err, INT(want->id.high))
+        || !rows_number(&rows, &until, &m->err)) {
+        unread(m, index, "its limit");
+        return;
+    }
+    SAME_INT("the end of its wait", until, want->wait_until);
+}
+
 void compare_rest(struct match *m, const struct str *queues, size_t queue_count,
                   const struct str *orgs, size_t org_count)
 {
     compare_newest(m);
+    for (size_t i = 0; i < m->model.job_count && !m->unlike && !m->broken; i++)
+        compare_wait_limit(m, i);
     for (size_t i = 0; i < queue_count; i++) {
         compare_pause(m, queues[i], S(""));
         for (size_t k = 0; k < org_count && !m->unlike && !m->broken; k++)
