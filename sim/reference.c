@@ -151,6 +151,7 @@ static struct ref_job *add_job(struct reference *r, const struct contract *contr
         .queue = contract->queue,
         .priority = contract->priority,
         .due = { due, due },
+        .run_at = due,
         .created_at = r->now,
     };
     (void)ref_link(r, contract, &job->pending, &job->doomed);  // whether it can was asked before
@@ -268,6 +269,10 @@ enum pawl_code ref_change(struct reference *r, struct id id, const struct job_ch
     if (change->has_queue)
         job->queue = change->queue;
     tell(job, EVENT_JOB_CHANGED);
+    if (job->where != REF_QUEUED)
+        job->run_at = job->due.min;
+    if (change->has_run_at)
+        job->run_at = max_of(change->run_at, r->now);
     pawl_time due = change->has_run_at ? max_of(change->run_at, r->now) : job->due.min;
     job->due = (struct ref_span){ due, due };
     if (job->where == REF_DELAYED || job->where == REF_QUEUED)

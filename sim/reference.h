@@ -57,6 +57,7 @@ struct ref_job {
     int64_t priority;
     enum ref_where where;
     struct ref_span due;   // REF_HELD, REF_DELAYED, REF_BACKOFF
+    pawl_time run_at;      // not before, by its contract or a change
     pawl_time wait_until;  // 0: no limit, or its time has come
     pawl_time created_at, started_at, completed_at, cancel_requested_at;
     int64_t attempt, attempts_used, retry_count, crashes;

@@ -227,7 +227,8 @@ static int org_of(const struct ref_job *job)
 static bool takeable(const struct reference *r, const struct claim *claim, struct str queue,
                      const struct ref_job *job)
 {
-    return wanted(r, claim, queue, job) && ref_ready(r, job) && !closed(r, queue)
+    return wanted(r, claim, queue, job) && ref_ready(r, job) && job->run_at <= r->now
+        && !closed(r, queue)
         && !ref_paused(r, queue, job->contract.org_id);
 }
 
