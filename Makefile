@@ -7,10 +7,13 @@ CASES ?= 20000
 STOPS ?= 5000
 SEED ?= 1
 FUZZ_S ?= 60
+LOSSES ?= 100000
+COMPOUND ?= 10000
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron torture-stop torture-models
+.PHONY: torture-kill torture-runner torture-server torture-cron torture-models torture-power
+.PHONY: torture-stop
 .PHONY: fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
@@ -77,6 +80,11 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/packages build test
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
+
+torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=10000 during recovery
+	@tools/packages build test
+	@tools/build build
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
 
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test

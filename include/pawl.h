@@ -84,6 +84,7 @@ enum pawl_code {
     PAWL_SLOT_CLAIMED,        // the slot of a schedule was claimed before
     PAWL_MAX_INSTANCES,       // as many runs of a schedule as may be are under way
     PAWL_CLOSED,              // the dead letter was replayed, fixed or discarded before
+    PAWL_OUTDATED,            // a newer Pawl has changed the store: nothing is written any more
     PAWL_CODES
 };
 

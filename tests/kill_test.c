@@ -187,7 +187,11 @@ static void print_totals(const struct loop *loop)
     for (size_t i = 0; i < checks_count; i++)
         printf(", %s %lld", checks[i].name, (long long)loop->totals[i]);
     printf("\n");
-    torture_sum("kill", loop->kills, 0, checks_not_met(loop->totals));
+    EXPECT_INT(torture_end(&(struct torture){ .name = "kill",
+                                              .tried = loop->kills,
+                                              .survived = loop->kills,
+                                              .not_reached = checks_not_met(loop->totals) }),
+               0);
 }
 
 TEST(JOB_6_processes_killed_at_random_lose_nothing_and_do_nothing_twice)

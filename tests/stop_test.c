@@ -8,7 +8,6 @@
 //     STOPS=5000 STOP_SEED=7 stop_test
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/verify.h"
 #include "process.h"
@@ -75,7 +74,8 @@ struct loop {
     struct process other;  // sweeps, takes the jobs over, ends them
     struct zombie zombies[ZOMBIES];
     uint64_t dice;
-    int64_t stops, late, jobs;
+    struct torture torture;  // counts every stop
+    int64_t late, jobs;
     bool reached[POINTS][MOMENTS][CALLS];
 };
 
@@ -90,7 +90,7 @@ static uint64_t roll(struct loop *loop)
 static void stop(struct loop *loop, struct zombie *zombie)
 {
     process_stop(&zombie->process);
-    loop->stops++;
+    torture_count(&loop->torture, true);  // a wrong answer ends the test
 }
 
 // A busy disk may take longer than the lease: then it has not come to its point.
@@ -233,19 +233,17 @@ static void close_all(struct loop *loop)
 
 TEST(EXEC_3_workers_stopped_past_their_lease_are_refused_at_every_point)
 {
-    int64_t wanted = torture_setting("STOPS", STOPS);
-    int64_t seed = torture_setting("STOP_SEED", now_us() % 1000000 + 1);
-    struct loop loop = { .dice = (uint64_t)seed * 2654435761u + 1 };
+    int64_t seed = torture_asked("STOP_SEED", now_us() % 1000000 + 1);
+    struct loop loop = { .dice = (uint64_t)seed * 2654435761u + 1,
+                         .torture = { .name = "stop", .planned = torture_asked("STOPS", STOPS) } };
     printf("stop loop: seed %lld\n", (long long)seed);
     open_all(&loop);
     do {
         round_of_stops(&loop);
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\rstop loop: %lld of %lld stops", (long long)loop.stops,
-                    (long long)wanted);
-    } while (loop.stops < wanted);
+    } while (loop.torture.tried < loop.torture.planned);
     close_all(&loop);
     printf("stop loop: %lld jobs; %lld workers were too late for their own point\n",
            (long long)loop.jobs, (long long)loop.late);
-    torture_sum("stop", loop.stops, 0, not_reached(&loop));
+    loop.torture.not_reached = not_reached(&loop);
+    EXPECT_INT(torture_end(&loop.torture), 0);
 }

@@ -37,6 +37,10 @@ struct pawl {
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
     int64_t traces_per_million;   // see model/trace.h, or TRACE_OFF; set before anything runs
     _Atomic bool schedules;       // its runner takes part in scheduling
+    // A newer program has migrated the store. Called once, by a thread of the runner's, which takes
+    // no more jobs; must not wait for it. NULL: nobody is told. Set before anything runs.
+    void (*outdated)(void *self);
+    void *outdated_self;
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 

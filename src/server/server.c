@@ -65,7 +65,8 @@ static struct str instance_name(struct server *s, struct arena *arena)
                       suffixes[s->only]);
 }
 
-static bool open_store(struct server *s, struct pawl_error *err)
+static bool open_store(struct server *s, const struct server_options *from,
+                       struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     const struct config *config = atomic_load(&s->config);
@@ -80,7 +81,11 @@ static bool open_store(struct server *s, struct pawl_error *err)
         .log = log_of_library,
         .log_context = s->log,
     };
-    return pawl_open(&s->pawl, &options, err);
+    if (!pawl_open(&s->pawl, &options, err))
+        return false;
+    s->pawl->outdated = from->outdated;
+    s->pawl->outdated_self = from->outdated_self;
+    return true;
 }
 
 // execve asks for texts it may change and does not.
@@ -206,9 +211,11 @@ static bool listen_safely(struct server *s, struct pawl_error *err)
         && http_open(&s->http, s, open, err);
 }
 
-static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
+static bool open_parts(struct server *s, const struct server_options *options,
+                       struct pawl_error *err)
 {
-    if (!open_store(s, err))
+    bool listens = options->only != SERVER_WORKER || options->listens;
+    if (!open_store(s, options, err))
         return false;
     const struct config *config = atomic_load(&s->config);
     struct identity_options identity = { .world = s->pawl->world, .rate = config->auth.rate };
@@ -238,7 +245,7 @@ bool server_open(struct server **opened, const struct server_options *options,
     s->only = options->only;
     s->log = options->log;
     pthread_mutex_init(&s->reading, NULL);
-    if (!open_parts(s, options->only != SERVER_WORKER || options->listens, err)) {
+    if (!open_parts(s, options, err)) {
         server_close(s, 0);
         return false;
     }
