@@ -214,11 +214,11 @@ static void open_all(struct loop *loop)
     loop->scratch = scratch_open();
     const char *store = scratch_store(&loop->scratch);
     loop->other = process_start("puppet", store, "B");
-    process_ask(&loop->other, "sweep");  // the store is made
     for (size_t i = 0; i < ZOMBIES; i++) {
         char name[32];
         snprintf(name, sizeof name, "A%zu", i);
         loop->zombies[i] = (struct zombie){ .process = process_start("puppet", store, name) };
+        process_ask(&loop->zombies[i].process, "sweep");  // nobody else writes while it opens
         stop(loop, &loop->zombies[i]);
     }
 }
