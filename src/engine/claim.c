@@ -185,6 +185,14 @@ static bool end_without_input(struct tx *tx, struct job *job, bool *ended, struc
     return !*ended || job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, why, err);
 }
 
+// A delayed job that comes due leaves no event, and so no time in the store. If the calendar was
+// set back since, and the store opened again, its time is still to come: it stays where it is
+// (OPS-15).
+static bool is_early(const struct tx *tx, const struct job *job)
+{
+    return job->run_at > tx->now;
+}
+
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
 static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
@@ -199,7 +207,7 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     bool ended = false;
     if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err))
         return false;
-    if (ended) {
+    if (ended || is_early(tx, job)) {
         c->claimed.count--;
         return true;
     }

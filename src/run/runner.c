@@ -48,9 +48,10 @@ static void dispatch(struct runner *r)
     if (r->scheduler.answered)
         scheduler_finish(r);
     watch_runs(r);
-    if (!r->ticking && world_monotonic(r->world) >= r->tick_next)
+    bool ticks = tick_is_due(r);
+    scheduler_go_on(r, ticks);
+    if (ticks)
         tick_submit(r);
-    scheduler_go_on(r);
     claims_go_on(r);
 }
 

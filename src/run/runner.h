@@ -165,6 +165,7 @@ void workers_bury(struct runner *runner);
 
 #define TICK_US SECONDS(1)
 
+bool tick_is_due(const struct runner *runner);  // with the mutex held
 void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
 // With the mutex held: leases that were just claimed may be shorter than all before them.
 void tick_renew_in_time(struct runner *runner, const struct batch *batch);

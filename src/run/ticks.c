@@ -33,6 +33,7 @@ static bool tick_write(struct tx *tx, struct operation *self, struct pawl_error 
     struct tick *t = (struct tick *)self;
     const struct runner *r = t->runner;
     t->now = tx->now;
+    t->alive = t->alive || r->scheduler.round.renewed;  // one flush for the two of them
     return (!t->alive || instance_alive(tx, &r->instance, err)) && write_progress(tx, t, err)
         && (t->renew ? executions_renew : executions_held)(tx, &r->worker, &t->holdings,
                                                            &t->holding_count, err)
@@ -137,6 +138,12 @@ static void gather_progress(struct runner *r, struct tick *t)
     }
     t->progress = list.items;
     t->progress_count = list.count;
+}
+
+// An answer that nobody has looked at yet is in the memory the next tick would use.
+bool tick_is_due(const struct runner *r)
+{
+    return !r->ticking && !r->tick_answered && world_monotonic(r->world) >= r->tick_next;
 }
 
 void tick_submit(struct runner *r)

@@ -49,6 +49,7 @@ bool db_checkpoint(struct db *db);
 
 // Copies the whole log back and syncs it, waiting for readers. After a sync has failed, what can be
 // read may be in memory only: nothing may be answered from it, or built on it, before this is done.
+// From then on a commit that cannot be seen has not happened and never will have.
 CHECKED bool db_harden(struct db *db, struct pawl_error *err);
 
 // Leaves nothing of what tx_overwrite was for outside the records: empties the log, waiting for
