@@ -25,6 +25,9 @@ enum { ORGS = 2,
        QUEUES = 3,
        ACTORS_MAX = 48 };
 
+#define SIM_SCHEDULE S("tick")
+#define SIM_SLOT_US SECONDS(10)  // from one slot to the next
+
 extern const struct str sim_orgs[ORGS];  // a store gets to know them in this order
 extern const struct str sim_queues[QUEUES];
 extern const struct caller sim_everybody;
