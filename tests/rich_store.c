@@ -2,9 +2,9 @@
 #include "rich_store.h"
 
 #include "artifacts.h"
-#include "engine/limit.h"
 #include "engine/api_key.h"
 #include "engine/batch.h"
+#include "engine/limit.h"
 #include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
@@ -353,13 +353,13 @@ static void artifacts(struct box *box)
 static void limits(struct box *box)
 {
     struct limit limit = { .max_running = 1, .rate = { 10, MINUTES(1), 10 } };
-    struct contract contract = contract_for(box, "limited");
+    struct contract contract = contract_for(box, "at_limit");
     contract.limit_key = S("acme");
-    OK(limit_set(tx, LIMIT_KEY, S("limited"), &limit, S(""), err));
+    OK(limit_set(tx, LIMIT_KEY, S("at_limit"), &limit, S(""), err));
     must_add(box, &contract);
     must_add(box, &contract);
-    (void)take(box, "limited", true);
-    struct str type = S("limited");
+    (void)take(box, "at_limit", true);
+    struct str type = S("at_limit");
     struct claim again = { .worker = worker_named("W"), .every_queue = true, .limit = 1,
                            .job_types = &type, .job_type_count = 1 };
     struct claimed *claimed = NULL;
