@@ -44,7 +44,7 @@ static void add_row(struct table *table, const json_t *queue, pawl_time now)
     table_add_number(table, object_number(queue, "weight"));
     table_add(table, object_value(arena, queue, "depth_max"));
     table_add(table, object_value(arena, queue, "max_running"));
-    table_add(table, object_value(arena, queue, "rate"));
+    table_add(table, object_text(queue, "rate"));
 }
 
 struct table queues_table(struct arena *arena, const json_t *queues, size_t rows, pawl_time now)

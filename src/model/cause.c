@@ -69,7 +69,7 @@ static const struct {
         "it is too much (rate_limited).",
         "It goes on by itself; to go on at once: pawl limits resume {type}" },
     [CAUSE_LIMIT_RUNNING] = { "limit_running",
-        "{count} jobs of {word} run that may run at once{by}: the next begins when one of them "
+        "Of {word} {count} jobs run that may run at once{by}: the next begins when one of them "
         "ends.",
         "See what runs: pawl jobs --state RUNNING. Limits are shown by pawl limits" },
     [CAUSE_LIMIT_RATE] = { "limit_rate",
