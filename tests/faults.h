@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct faults {
+struct fault_counter {
     int64_t calls;    // so far
     int64_t fail_at;  // this one fails; 0: none ...
     bool fails_on;    // ... and all that follow
@@ -21,9 +21,9 @@ struct faults {
     uint64_t dice;
 };
 
-extern struct faults memory_faults, store_faults;
+extern struct fault_counter memory_faults, store_faults;
 
 // Counts one call and says whether it is to fail.
-bool faults_hit(struct faults *faults);
+bool faults_hit(struct fault_counter *faults);
 
 void memory_faults_install(void);  // before SQLite is used for the first time

@@ -8,9 +8,9 @@
 #include "crash_vfs.h"
 #include "faults.h"
 
-struct faults memory_faults;
+struct fault_counter memory_faults;
 
-bool faults_hit(struct faults *faults)
+bool faults_hit(struct fault_counter *faults)
 {
     int64_t call = ++faults->calls;
     bool hit = faults->fail_at

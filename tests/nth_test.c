@@ -17,14 +17,14 @@ static const char *const kind_names[KINDS] = { "memory", "file", "store", "answe
 
 static void calm(void)
 {
-    memory_faults = store_faults = (struct faults){0};
+    memory_faults = store_faults = (struct fault_counter){0};
     crash_vfs.fail_at = crash_vfs.operations = crash_vfs.failed = 0;
     crash_vfs.fails_on = false;
 }
 
 static void arm(enum kind kind, int64_t n, bool for_ever)
 {
-    struct faults faults = {
+    struct fault_counter faults = {
         .fail_at = n,
         .fails_on = for_ever,
         .executes = kind == KIND_ANSWER,

@@ -3,7 +3,7 @@
 #include "faults.h"
 #include "store/sqlite.h"
 
-struct faults store_faults;
+struct fault_counter store_faults;
 
 static bool refuse(struct pawl_error *err)
 {
