@@ -139,6 +139,15 @@ SELECT coalesce(max(id), 0) FROM jobs;
 -- moves: job CREATED -> QUEUED
 INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at, scheduled_for,
                   max_wait_us, serial_key, idempotency_key, project_id, actor_type, actor_id,
+                  request_id, correlation_id, traceparent, authorized_by, parent, origin, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21, $22);
+
+-- The same with a limit key, which few have.
+-- name: job_insert_keyed
+-- moves: job CREATED -> QUEUED
+INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at, scheduled_for,
+                  max_wait_us, serial_key, idempotency_key, project_id, actor_type, actor_id,
                   request_id, correlation_id, traceparent, authorized_by, parent, origin, payload,
                   limit_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,

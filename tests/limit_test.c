@@ -78,7 +78,7 @@ TEST_EACH_DB(LIMIT_no_more_run_at_once_than_may_of_a_queue_a_type_or_an_org)
 {
     for (size_t i = 0; i < countof(wholes); i++) {
         struct claimed *claimed = NULL, *rest = NULL;
-        limited_add_many(box, (struct limited){ .type = "mail" }, 8);
+        limited_add_many(box, (struct mail){ .type = "mail" }, 8);
         limit_on(box, wholes[i].scope, wholes[i].name, (struct limit){ .max_running = 3 });
         EXPECT_INT(limited_claim(box, 100, &claimed, NULL), 3);
         EXPECT_INT(limited_claim(box, 100, &rest, NULL), 0);
@@ -98,8 +98,8 @@ TEST_EACH_DB(LIMIT_no_more_run_at_once_than_may_of_a_queue_a_type_or_an_org)
 TEST_EACH_DB(LIMIT_of_every_org_is_each_ones_unless_it_has_its_own)
 {
     struct claimed *claimed = NULL;
-    limited_add_many(box, (struct limited){ .org = ORG_A }, 10);
-    limited_add_many(box, (struct limited){ .org = ORG_B }, 10);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 10);
+    limited_add_many(box, (struct mail){ .org = ORG_B }, 10);
     limit_on(box, LIMIT_ORG, S(""), (struct limit){ .max_running = 2 });
     limit_on(box, LIMIT_ORG, ORG_B, (struct limit){ .max_running = 5 });
     size_t count = limited_claim(box, 100, &claimed, NULL);
@@ -114,11 +114,11 @@ TEST_EACH_DB(LIMIT_of_a_key_is_for_each_key_of_each_org)
     struct claimed *claimed = NULL, *rest = NULL;
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 2 });
     for (int i = 0; i < 5; i++) {
-        limited_add(box, (struct limited){ .key = S("acme") });
-        limited_add(box, (struct limited){ .key = S("acme"), .org = ORG_B });
-        limited_add(box, (struct limited){ .key = S("other") });
-        limited_add(box, (struct limited){0});                 // without a key: not limited
-        limited_add(box, (struct limited){ .key = S("acme"), .type = "sync" });
+        limited_add(box, (struct mail){ .key = S("acme") });
+        limited_add(box, (struct mail){ .key = S("acme"), .org = ORG_B });
+        limited_add(box, (struct mail){ .key = S("other") });
+        limited_add(box, (struct mail){0});                 // without a key: not limited
+        limited_add(box, (struct mail){ .key = S("acme"), .type = "sync" });
     }
     size_t count = limited_claim(box, 100, &claimed, NULL);
     EXPECT_INT(count, 2 + 2 + 2 + 5 + 5);
@@ -139,7 +139,7 @@ TEST_EACH_DB(LIMIT_jobs_of_a_key_run_oldest_first)
     struct id ids[6];
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
     for (size_t i = 0; i < countof(ids); i++)
-        ids[i] = limited_add(box, (struct limited){ .key = S("acme") }).id;
+        ids[i] = limited_add(box, (struct mail){ .key = S("acme") }).id;
     for (size_t i = 0; i < countof(ids); i++) {
         EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
         EXPECT(id_eq(claimed[0].job.id, ids[i]));
@@ -154,7 +154,7 @@ TEST_EACH_DB(LIMIT_a_cancelled_job_does_not_keep_the_turn_of_its_key)
     struct job job;
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
     for (int i = 0; i < 4; i++)
-        limited_add(box, (struct limited){ .key = S("acme") });
+        limited_add(box, (struct mail){ .key = S("acme") });
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
     struct id waits = { box_number(box, "SELECT min(job) FROM job_limit_waits"),
                         box_number(box, "SELECT id_low FROM jobs WHERE id = (SELECT min(job) FROM "
@@ -191,7 +191,7 @@ TEST_EACH_DB(LIMIT_jobs_with_a_serial_key_and_a_limit_key_keep_both)
 TEST_EACH_DB(LIMIT_a_worker_that_dies_gives_its_place_back_with_its_lease)
 {
     struct claimed *claimed = NULL;
-    limited_add_many(box, (struct limited){ .key = S("acme") }, 4);
+    limited_add_many(box, (struct mail){ .key = S("acme") }, 4);
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 2 });
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 2 });
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 2);
@@ -205,7 +205,7 @@ TEST_EACH_DB(LIMIT_a_worker_that_dies_gives_its_place_back_with_its_lease)
 TEST_EACH_DB(LIMIT_counts_live_leases_and_nothing_else)
 {
     struct claimed *claimed = NULL;
-    struct job job = limited_add(box, (struct limited){0});
+    struct job job = limited_add(box, (struct mail){0});
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 1 });
     struct str sql = str_format(test_arena(),
                                 "INSERT INTO job_limit_holds (job, queue, type, org, limit_key) "
@@ -218,7 +218,7 @@ TEST_EACH_DB(LIMIT_counts_live_leases_and_nothing_else)
 TEST_EACH_DB(LIMIT_that_is_new_counts_what_runs_already)
 {
     struct claimed *claimed = NULL;
-    limited_add_many(box, (struct limited){ .key = S("acme") }, 5);
+    limited_add_many(box, (struct mail){ .key = S("acme") }, 5);
     EXPECT_INT(limited_claim(box, 2, &claimed, NULL), 2);
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 3 });
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
@@ -233,7 +233,7 @@ TEST_EACH_DB(LIMIT_a_released_job_frees_its_place)
 {
     struct claimed *claimed = NULL;
     struct execution execution;
-    limited_add_many(box, (struct limited){ .key = S("acme") }, 3);
+    limited_add_many(box, (struct mail){ .key = S("acme") }, 3);
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
     for (int i = 0; i < 3; i++) {
         EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
@@ -252,7 +252,7 @@ TEST_EACH_DB(LIMIT_no_more_begin_per_time_than_may_and_the_claim_says_when)
     for (size_t i = 0; i < countof(wholes); i++) {
         struct claimed *claimed = NULL;
         pawl_time more_at = 0;
-        limited_add_many(box, (struct limited){0}, 8);
+        limited_add_many(box, (struct mail){0}, 8);
         limit_on(box, wholes[i].scope, wholes[i].name, (struct limit){ .rate = rate_of("4/m") });
         EXPECT_INT(limited_claim(box, 3, &claimed, &more_at), 3);
         EXPECT_INT(limited_claim(box, 100, &claimed, &more_at), 1);
@@ -277,8 +277,8 @@ TEST_EACH_DB(LIMIT_rate_of_a_key_lets_its_jobs_begin_one_after_the_other)
     pawl_time more_at = 0, began = box->world.wall;
     size_t ran = 0;
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .rate = rate_of("60/m burst 2") });
-    limited_add_many(box, (struct limited){ .key = S("acme") }, 12);
-    limited_add_many(box, (struct limited){ .key = S("other") }, 2);
+    limited_add_many(box, (struct mail){ .key = S("acme") }, 12);
+    limited_add_many(box, (struct mail){ .key = S("other") }, 2);
     EXPECT_INT(limited_claim(box, 100, &claimed, &more_at), 4);
     for (ran = 4; ran < 14; ran++) {
         EXPECT_INT(limited_claim(box, 100, &claimed, &more_at), 0);
@@ -298,10 +298,10 @@ TEST_EACH_DB(LIMIT_rate_of_a_key_lets_its_jobs_begin_one_after_the_other)
 TEST_EACH_DB(LIMIT_a_shut_type_does_not_stand_in_the_way_of_others)
 {
     struct claimed *claimed = NULL;
-    limited_add_many(box, (struct limited){ .type = "mail" }, 3000);
-    limited_add_many(box, (struct limited){ .type = "sync" }, 10);
-    limited_add_many(box, (struct limited){ .type = "mail", .org = ORG_B }, 3000);
-    limited_add_many(box, (struct limited){ .type = "sync", .org = ORG_B }, 10);
+    limited_add_many(box, (struct mail){ .type = "mail" }, 3000);
+    limited_add_many(box, (struct mail){ .type = "sync" }, 10);
+    limited_add_many(box, (struct mail){ .type = "mail", .org = ORG_B }, 3000);
+    limited_add_many(box, (struct mail){ .type = "sync", .org = ORG_B }, 10);
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 4 });
     size_t count = limited_claim(box, 100, &claimed, NULL);
     EXPECT_INT(of_type(claimed, count, "mail"), 4);
@@ -314,8 +314,8 @@ TEST_EACH_DB(LIMIT_thousands_of_jobs_of_a_shut_key_do_not_stand_in_the_way_of_ot
     struct claimed *claimed = NULL;
     size_t others = 0, rounds = 0;
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
-    limited_add_many(box, (struct limited){ .key = S("acme") }, 1500);
-    limited_add_many(box, (struct limited){ .key = S("other") }, 1);
+    limited_add_many(box, (struct mail){ .key = S("acme") }, 1500);
+    limited_add_many(box, (struct mail){ .key = S("other") }, 1);
     for (; others < 1 && rounds < 20; rounds++) {
         size_t count = limited_claim(box, 100, &claimed, NULL);
         for (size_t i = 0; i < count; i++)
@@ -323,7 +323,7 @@ TEST_EACH_DB(LIMIT_thousands_of_jobs_of_a_shut_key_do_not_stand_in_the_way_of_ot
     }
     EXPECT_INT(others, 1);
     EXPECT(rounds <= 1500 / GATE_PARKS_MAX + 1);
-    limited_add_many(box, (struct limited){ .key = S("third") }, 1);
+    limited_add_many(box, (struct mail){ .key = S("third") }, 1);
     EXPECT_INT(limited_claim(box, 100, &claimed, NULL), 1);  // the others are out of the way
     // Without the limit they all come back, piece by piece.
     limit_on(box, LIMIT_KEY, S("mail"), (struct limit){0});
@@ -339,8 +339,8 @@ TEST_EACH_DB(LIMIT_orgs_share_what_a_limit_lets_through)
 {
     size_t of_a = 0, of_b = 0;
     struct turns turns = {0};
-    limited_add_many(box, (struct limited){ .org = ORG_A }, 500);
-    limited_add_many(box, (struct limited){ .org = ORG_B }, 500);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 500);
+    limited_add_many(box, (struct mail){ .org = ORG_B }, 500);
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 5 });
     for (int i = 0; i < 64; i++) {
         struct claimed *claimed = NULL;
@@ -362,8 +362,8 @@ TEST_EACH_DB(LIMIT_orgs_share_what_a_limit_lets_through)
 TEST_EACH_DB(LIMIT_an_org_at_its_limit_is_passed_over)
 {
     struct claimed *claimed = NULL;
-    limited_add_many(box, (struct limited){ .org = ORG_A }, 300);
-    limited_add_many(box, (struct limited){ .org = ORG_B }, 30);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 300);
+    limited_add_many(box, (struct mail){ .org = ORG_B }, 30);
     limit_on(box, LIMIT_ORG, ORG_A, (struct limit){ .max_running = 1 });
     size_t count = limited_claim(box, 100, &claimed, NULL);
     EXPECT_INT(of_org(claimed, count, ORG_A), 1);
@@ -377,8 +377,11 @@ static void fail_limited(struct box *box, const struct claimed *claimed, int64_t
     struct worker worker = worker_named("W");
     struct lease lease = lease_of(&claimed->execution, &worker);
     struct execution execution;
-    struct work_error error = { .class = ERROR_RATE_LIMITED, .message = S("429"),
-                                .retry_after_us = retry_after_us };
+    struct work_error error = {
+        .class = ERROR_RATE_LIMITED,
+        .message = S("429"),
+        .retry_after_us = retry_after_us,
+    };
     speak_for(box, S(""));
     OK(execution_fail(tx, &lease, &error, &execution, err));
 }
@@ -389,10 +392,10 @@ TEST_EACH_DB(OPS_7_a_provider_that_says_too_much_pauses_the_type_of_the_org)
     pawl_time more_at = 0, began = box->world.wall;
     limit_on(box, LIMIT_TYPE, S("mail"),
              (struct limit){ .on_rate_limited = RATE_LIMITED_PAUSE, .pause_us = SECONDS(20) });
-    limited_add_many(box, (struct limited){ .org = ORG_A }, 5);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 5);
     EXPECT_INT(limited_claim(box, 2, &claimed, &more_at), 2);
-    limited_add_many(box, (struct limited){ .org = ORG_B }, 1);
-    limited_add_many(box, (struct limited){ .org = ORG_A, .type = "sync" }, 1);
+    limited_add_many(box, (struct mail){ .org = ORG_B }, 1);
+    limited_add_many(box, (struct mail){ .org = ORG_A, .type = "sync" }, 1);
     fail_limited(box, &claimed[0], SECONDS(40));
     fail_limited(box, &claimed[1], 0);  // does not make it shorter
     EXPECT_INT(limited_claim(box, 10, &claimed, &more_at), 2);
@@ -411,8 +414,8 @@ TEST_EACH_DB(OPS_7_a_pause_may_be_for_every_org_and_an_operator_ends_it)
     struct claimed *claimed = NULL;
     limit_on(box, LIMIT_TYPE, S("mail"),
              (struct limit){ .on_rate_limited = RATE_LIMITED_PAUSE_ALL });
-    limited_add_many(box, (struct limited){ .org = ORG_A }, 3);
-    limited_add_many(box, (struct limited){ .org = ORG_B }, 3);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 3);
+    limited_add_many(box, (struct mail){ .org = ORG_B }, 3);
     EXPECT_INT(limited_claim(box, 1, &claimed, NULL), 1);
     fail_limited(box, &claimed[0], 0);
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 0);
@@ -429,7 +432,7 @@ TEST_EACH_DB(OPS_7_without_being_told_to_nothing_is_paused)
 {
     struct claimed *claimed = NULL;
     limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .max_running = 10 });
-    limited_add_many(box, (struct limited){0}, 3);
+    limited_add_many(box, (struct mail){0}, 3);
     EXPECT_INT(limited_claim(box, 1, &claimed, NULL), 1);
     fail_limited(box, &claimed[0], SECONDS(40));
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 2);
@@ -452,8 +455,14 @@ TEST_EACH_DB(LIMIT_bad_ones_are_refused_with_every_problem)
 {
     static const char *const named[] = { "queue", "max_running", "rate", "on_rate_limited",
                                          "rate_limited_pause" };
-    struct limit bad = { .max_running = -1, .rate = { .count = 5, .per_us = 7, .burst = 1 },
-                         .on_rate_limited = RATE_LIMITED_PAUSE, .pause_us = DAYS(2) };
+    struct limit bad = {
+        .max_running = -1,
+        .rate = { .count = 5,
+        .per_us = 7,
+        .burst = 1 },
+        .on_rate_limited = RATE_LIMITED_PAUSE,
+        .pause_us = DAYS(2),
+    };
     struct str message = refused_with(box, &bad);
     for (size_t i = 0; i < countof(named); i++)
         EXPECT(strstr(message.s, named[i]) != NULL);

@@ -12,7 +12,7 @@ void limit_on(struct box *box, enum limit_scope scope, struct str name, struct l
     OK(limit_set(tx, scope, name, &limit, S(""), err));
 }
 
-static struct contract contract_of(struct box *box, const struct limited *wish)
+static struct contract contract_of(struct box *box, const struct mail *wish)
 {
     struct contract contract = contract_for(box, wish->type ? wish->type : "mail");
     contract.org_id = wish->org.n ? wish->org : ORG_A;
@@ -22,13 +22,13 @@ static struct contract contract_of(struct box *box, const struct limited *wish)
     return contract;
 }
 
-struct job limited_add(struct box *box, struct limited wish)
+struct job limited_add(struct box *box, struct mail wish)
 {
     struct contract contract = contract_of(box, &wish);
     return must_add(box, &contract);
 }
 
-void limited_add_many(struct box *box, struct limited wish, int count)
+void limited_add_many(struct box *box, struct mail wish, int count)
 {
     struct contract contract = contract_of(box, &wish);
     struct tx tx = {0};

@@ -360,8 +360,13 @@ static void limits(struct box *box)
     must_add(box, &contract);
     (void)take(box, "at_limit", true);
     struct str type = S("at_limit");
-    struct claim again = { .worker = worker_named("W"), .every_queue = true, .limit = 1,
-                           .job_types = &type, .job_type_count = 1 };
+    struct claim again = {
+        .worker = worker_named("W"),
+        .every_queue = true,
+        .limit = 1,
+        .job_types = &type,
+        .job_type_count = 1,
+    };
     struct claimed *claimed = NULL;
     size_t count = 0;
     OK(execution_claim(tx, &again, &claimed, &count, err));

@@ -138,7 +138,7 @@ static const struct command commands[] = {
       .details =
           "Limits of queues, types and keys come from pawl.yaml or the program that embeds Pawl;\n"
           "those of orgs also from `pawl org limit`. RUNNING is what runs under a limit now.\n"
-          "A type is paused when a job of it ends rate_limited and its on_rate_limited says so; it\n"
+          "A type is paused when a job of it ends rate_limited and on_rate_limited says so; it\n"
           "goes on by itself. Without --org, resume ends the pause for every org.\n",
       .example = "pawl limits resume mail.send",
       .act = command_limits,

@@ -6,71 +6,60 @@
 static struct str whose(struct explaining *x, enum limit_scope scope)
 {
     const struct contract *c = &x->job->contract;
-    switch (scope) {
-    case LIMIT_QUEUE: return str_format(x->tx->arena, "queue %.*s", STR(x->job->queue));
-    case LIMIT_TYPE: return str_format(x->tx->arena, "type %.*s", STR(c->job_type));
-    case LIMIT_ORG: return S("its org");
-    case LIMIT_KEY:
-        return str_format(x->tx->arena, "limit key %.*s of type %.*s", STR(c->limit_key),
-                          STR(c->job_type));
-    case LIMIT_SCOPES: break;
-    }
-    return S("");
+    struct arena *arena = x->tx->arena;
+    const struct str words[] = {
+        [LIMIT_QUEUE] = str_format(arena, "queue %.*s", STR(x->job->queue)),
+        [LIMIT_TYPE] = str_format(arena, "type %.*s", STR(c->job_type)),
+        [LIMIT_ORG] = S("its org"),
+        [LIMIT_KEY] = str_format(arena, "limit key %.*s of type %.*s", STR(c->limit_key),
+                                 STR(c->job_type)),
+    };
+    _Static_assert(countof(words) == LIMIT_SCOPES, "one per scope");
+    return words[scope];
 }
 
 // Since when the oldest runs is told of what the caller could list: a queue and a type have jobs of
 // other orgs, too.
-static void tell_running(struct explaining *x, enum limit_scope scope, const struct gate *gate)
+static void tell_running(struct explaining *x, const struct gate *gate)
 {
-    bool own = x->org == 0 || scope == LIMIT_ORG || scope == LIMIT_KEY;
+    bool own = x->org == 0 || gate->of.scope == LIMIT_ORG || gate->of.scope == LIMIT_KEY;
     bool limited = x->tx->caller && x->tx->caller->project_count > 0;
     x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld of %lld",
                                          (long long)gate->use.running,
                                          (long long)gate->limit.max_running);
     x->facts.at[FACT_BY] = own && !limited && gate->use.oldest
         ? str_format(x->tx->arena, ", the oldest since %.*s",
-                     STR(time_text(x->tx->arena, gate->use.oldest)))
+                                          STR(time_text(x->tx->arena, gate->use.oldest)))
         : S("");
     explain_times(x, 0, 0);
 }
 
-static void tell_shut(struct explaining *x, enum limit_scope scope, const struct gate *gate,
-                      enum cause *cause)
+static void tell_shut(struct explaining *x, const struct gate *gate, enum cause *cause)
 {
     enum limit_way way = LIMIT_BY_RUNNING;
     pawl_time until = 0;
     gate_shut(gate, x->tx->now, &way, &until);
-    x->facts.at[FACT_WORD] = whose(x, scope);
+    x->facts.at[FACT_WORD] = whose(x, gate->of.scope);
     *cause = way == LIMIT_BY_RUNNING ? CAUSE_LIMIT_RUNNING : CAUSE_LIMIT_RATE;
     if (way == LIMIT_BY_RUNNING) {
-        tell_running(x, scope, gate);
+        tell_running(x, gate);
         return;
     }
     x->facts.at[FACT_COUNT] = rate_text(x->tx->arena, &gate->limit.rate);
     explain_times(x, 0, until);
 }
 
-static bool look_at(struct explaining *x, struct gates *gates, enum limit_scope scope,
+static bool look_at(struct explaining *x, struct gates *gates, const struct limited *of,
                     enum cause *cause, bool *shut, struct pawl_error *err)
 {
-    const struct job *job = x->job;
-    const int64_t subjects[] = {
-        [LIMIT_QUEUE] = job->keys.queue, [LIMIT_TYPE] = job->keys.type,
-        [LIMIT_ORG] = job->keys.org, [LIMIT_KEY] = job->keys.type,
-    };
-    _Static_assert(countof(subjects) == LIMIT_SCOPES, "a subject per scope");
-    bool keyed = scope == LIMIT_KEY;
     enum limit_way way;
     pawl_time until;
     struct gate *gate = NULL;
-    if (keyed && job->contract.limit_key.n == 0)
-        return true;
-    if (!gate_find(x->tx, gates, scope, subjects[scope], keyed ? job->keys.org : 0,
-                   keyed ? job->contract.limit_key : S(""), &gate, err))
+    if (!gate_find(x->tx, gates, of, &gate, err))
         return false;
     *shut = gate_shut(gate, x->tx->now, &way, &until);
     if (*shut)
-        tell_shut(x, scope, gate, cause);
+        tell_shut(x, gate, cause);
     return true;
 }
 
@@ -87,14 +76,17 @@ static bool look_at_pauses(struct explaining *x, const struct gates *gates, enum
 
 bool explain_limits(struct explaining *x, enum cause *cause, bool *shut, struct pawl_error *err)
 {
-    static const enum limit_scope scopes[] = { LIMIT_QUEUE, LIMIT_TYPE, LIMIT_ORG, LIMIT_KEY };
+    struct limited all[LIMIT_SCOPES];
+    size_t count = limited_by(x->job, all);
     struct gates gates;
     *shut = false;
     if (!gates_read(x->tx, &gates, err))
         return false;
+    if (!gates.some)
+        return true;
     *shut = look_at_pauses(x, &gates, cause);
-    for (size_t i = 0; i < countof(scopes) && !*shut; i++)
-        if (!look_at(x, &gates, scopes[i], cause, shut, err))
+    for (size_t i = 0; i < count && !*shut; i++)
+        if (!look_at(x, &gates, &all[i], cause, shut, err))
             return false;
     return true;
 }

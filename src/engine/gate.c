@@ -17,40 +17,41 @@ void gates_look_at(struct gates *gates, pawl_time at)
 
 // ----- one gate
 
-static bool bucket_load(struct tx *tx, enum limit_scope scope, struct gate *gate,
-                        struct pawl_error *err)
+static bool bucket_load(struct tx *tx, struct gate *gate, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_BUCKET_LOAD, err, INT((int64_t)scope), INT(gate->subject),
-                   INT(gate->org), TEXT(gate->key))
+    return sql_ask(tx, &rows, Q_BUCKET_LOAD, err, INT((int64_t)gate->of.scope),
+                   INT(gate->of.subject), INT(gate->of.org), TEXT(gate->of.key))
         && rows_number(&rows, &gate->full_at_ns, err);
 }
 
-static bool gate_load(struct tx *tx, enum limit_scope scope, struct gate *gate,
-                      struct pawl_error *err)
+static bool gate_load(struct tx *tx, struct gate *gate, struct pawl_error *err)
 {
-    return limit_in_force(tx, scope, gate->subject, &gate->limit, err)
-        && (gate->limit.max_running == 0
-            || limit_use(tx, scope, gate->subject, gate->org, gate->key, &gate->use, err))
-        && (gate->limit.rate.count == 0 || bucket_load(tx, scope, gate, err));
+    return limit_in_force(tx, gate->of.scope, gate->of.subject, &gate->limit, err)
+        && (gate->limit.max_running == 0 || limit_use(tx, &gate->of, &gate->use, err))
+        && (gate->limit.rate.count == 0 || bucket_load(tx, gate, err));
 }
 
-bool gate_find(struct tx *tx, struct gates *gates, enum limit_scope scope, int64_t subject,
-               int64_t org, struct str key, struct gate **gate, struct pawl_error *err)
+static bool same(const struct limited *a, const struct limited *b)
 {
-    struct list *list = &gates->all[scope];
+    return a->subject == b->subject && a->org == b->org && str_eq(a->key, b->key);
+}
+
+bool gate_find(struct tx *tx, struct gates *gates, const struct limited *of, struct gate **gate,
+               struct pawl_error *err)
+{
+    struct list *list = &gates->all[of->scope];
     struct gate *all = list->items;
     for (size_t i = list->count; i > 0; i--)
-        if (all[i - 1].subject == subject && all[i - 1].org == org
-            && str_eq(all[i - 1].key, key)) {
+        if (same(&all[i - 1].of, of)) {
             *gate = &all[i - 1];
             return true;
         }
     *gate = list_add(list);
     if (!*gate)
         return fail(err, PAWL_NO_MEMORY, "no memory for the limits of a claim");
-    **gate = (struct gate){ .subject = subject, .org = org, .key = key };
-    return gate_load(tx, scope, *gate, err);
+    (*gate)->of = *of;
+    return gate_load(tx, *gate, err);
 }
 
 static size_t gate_room(const struct gate *gate, pawl_time now)
@@ -78,8 +79,7 @@ bool gate_shut(const struct gate *gate, pawl_time now, enum limit_way *way, pawl
 }
 
 // Says once that it is shut, and remembers when it opens.
-static size_t room_or_wait(struct tx *tx, struct gates *gates, enum limit_scope scope,
-                           struct gate *gate)
+static size_t room_or_wait(struct tx *tx, struct gates *gates, struct gate *gate)
 {
     enum limit_way way;
     pawl_time until = 0;
@@ -87,7 +87,7 @@ static size_t room_or_wait(struct tx *tx, struct gates *gates, enum limit_scope 
         return gate_room(gate, tx->now);
     gates_look_at(gates, until);
     if (!gate->told)
-        observe_limited(tx, scope, way);
+        observe_limited(tx, gate->of.scope, way);
     gate->told = true;
     return 0;
 }
@@ -99,9 +99,9 @@ bool gates_room(struct tx *tx, struct gates *gates, enum limit_scope scope, int6
     *room = SIZE_MAX;
     if (!gates->some)
         return true;
-    if (!gate_find(tx, gates, scope, subject, 0, S(""), &gate, err))
+    if (!gate_find(tx, gates, &(struct limited){ .scope = scope, .subject = subject }, &gate, err))
         return false;
-    *room = room_or_wait(tx, gates, scope, gate);
+    *room = room_or_wait(tx, gates, gate);
     return true;
 }
 
@@ -139,14 +139,15 @@ bool gates_key(struct tx *tx, struct gates *gates, const struct job *job, bool *
     *passes = true;
     if (!gates->some || key.n == 0)
         return true;
-    if (!gate_find(tx, gates, LIMIT_KEY, job->keys.type, job->keys.org, key, &gate, err))
+    struct limited of = { LIMIT_KEY, job->keys.type, job->keys.org, key };
+    if (!gate_find(tx, gates, &of, &gate, err))
         return false;
     *passes = !gate_shut(gate, tx->now, &way, &gate->wake_at);
     if (*passes)
         return true;
     if (gate->wake_at == 0)
         gate->wake_at = tx->now + KEY_LOOK_US;
-    room_or_wait(tx, gates, LIMIT_KEY, gate);
+    room_or_wait(tx, gates, gate);
     gates->parked++;
     return place_behind_key(tx, job, err);
 }
@@ -155,8 +156,8 @@ static bool waits_of(struct tx *tx, const struct gate *gate, int64_t limit, stru
                      struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    return sql_ask(tx, &rows, Q_LIMIT_WAITS_OF_KEY, err, INT(gate->subject), INT(gate->org),
-                   TEXT(gate->key), INT(limit))
+    return sql_ask(tx, &rows, Q_LIMIT_WAITS_OF_KEY, err, INT(gate->of.subject), INT(gate->of.org),
+                   TEXT(gate->of.key), INT(limit))
         && rows_keys(&rows, jobs, err);
 }
 
@@ -203,14 +204,10 @@ static bool look_at_key(struct tx *tx, struct gate *gate, struct pawl_error *err
     bool more = jobs.count > back;
     pawl_time next = next_look(gate, back, tx->now);
     tx->news = tx->news || (more && next == tx->now);
-    return sql_run(tx, Q_BUCKET_WAKE, err, INT(gate->subject), INT(gate->org), TEXT(gate->key),
+    return sql_run(tx, Q_BUCKET_WAKE, err, INT(gate->of.subject), INT(gate->of.org),
+                   TEXT(gate->of.key),
                    INT(gate->full_at_ns), more ? INT(next) : NONE);
 }
-
-struct due_key {
-    int64_t type, org;
-    struct str key;
-};
 
 static bool due_keys(struct tx *tx, struct list *list, struct pawl_error *err)
 {
@@ -218,10 +215,11 @@ static bool due_keys(struct tx *tx, struct list *list, struct pawl_error *err)
     if (!sql_ask(tx, &rows, Q_BUCKET_DUE, err, INT(tx->now), INT(GATE_KEYS_MAX)))
         return false;
     while (rows_next(&rows)) {
-        struct due_key *due = list_add(list);
+        struct limited *due = list_add(list);
         if (!due)
             return fail(err, PAWL_NO_MEMORY, "no memory for the limits of a claim");
-        due->type = row_int(&rows);
+        due->scope = LIMIT_KEY;
+        due->subject = row_int(&rows);
         due->org = row_int(&rows);
         due->key = row_text(&rows);
     }
@@ -231,14 +229,13 @@ static bool due_keys(struct tx *tx, struct list *list, struct pawl_error *err)
 
 static bool look_at_keys(struct tx *tx, struct gates *gates, struct pawl_error *err)
 {
-    struct list list = list_of(tx->arena, sizeof(struct due_key));
+    struct list list = list_of(tx->arena, sizeof(struct limited));
     if (!due_keys(tx, &list, err))
         return false;
-    const struct due_key *due = list.items;
+    const struct limited *due = list.items;
     for (size_t i = 0; i < list.count; i++) {
         struct gate *gate = NULL;
-        if (!gate_find(tx, gates, LIMIT_KEY, due[i].type, due[i].org, due[i].key, &gate, err)
-            || !look_at_key(tx, gate, err))
+        if (!gate_find(tx, gates, &due[i], &gate, err) || !look_at_key(tx, gate, err))
             return false;
     }
     return true;
@@ -261,6 +258,16 @@ bool gates_open(struct tx *tx, struct gates *gates, struct pawl_error *err)
     return gates_read(tx, gates, err) && (!gates->some || look_at_keys(tx, gates, err));
 }
 
+size_t limited_by(const struct job *job, struct limited all[LIMIT_SCOPES])
+{
+    struct str key = job->contract.limit_key;
+    all[LIMIT_QUEUE] = (struct limited){ .scope = LIMIT_QUEUE, .subject = job->keys.queue };
+    all[LIMIT_TYPE] = (struct limited){ .scope = LIMIT_TYPE, .subject = job->keys.type };
+    all[LIMIT_ORG] = (struct limited){ .scope = LIMIT_ORG, .subject = job->keys.org };
+    all[LIMIT_KEY] = (struct limited){ LIMIT_KEY, job->keys.type, job->keys.org, key };
+    return key.n ? LIMIT_SCOPES : LIMIT_KEY;
+}
+
 static void pass(struct tx *tx, struct gate *gate, bool *held)
 {
     *held = *held || gate->limit.max_running > 0;
@@ -273,39 +280,31 @@ static void pass(struct tx *tx, struct gate *gate, bool *held)
 
 bool gates_pass(struct tx *tx, struct gates *gates, const struct job *job, struct pawl_error *err)
 {
-    struct str key = job->contract.limit_key;
-    int64_t org = job->keys.org, type = job->keys.type, queue = job->keys.queue;
-    const int64_t subjects[] = {
-        [LIMIT_QUEUE] = queue, [LIMIT_TYPE] = type, [LIMIT_ORG] = org, [LIMIT_KEY] = type,
-    };
-    _Static_assert(countof(subjects) == LIMIT_SCOPES, "a subject per scope");
+    struct limited all[LIMIT_SCOPES];
+    size_t count = limited_by(job, all);
     bool held = false;
     if (!gates->some)
         return true;
-    for (size_t i = 0; i < LIMIT_SCOPES; i++) {
-        bool keyed = i == LIMIT_KEY;
+    for (size_t i = 0; i < count; i++) {
         struct gate *gate = NULL;
-        if (keyed && key.n == 0)
-            continue;
-        if (!gate_find(tx, gates, (enum limit_scope)i, subjects[i], keyed ? org : 0,
-                       keyed ? key : S(""), &gate, err))
+        if (!gate_find(tx, gates, &all[i], &gate, err))
             return false;
         pass(tx, gate, &held);
     }
     return !held
-        || sql_run(tx, Q_LIMIT_HOLD, err, INT(job->id.high), INT(queue), INT(type), INT(org),
-                   TEXT(key));
+        || sql_run(tx, Q_LIMIT_HOLD, err, INT(job->id.high), INT(job->keys.queue),
+                   INT(job->keys.type), INT(job->keys.org), TEXT(job->contract.limit_key));
 }
 
-static bool gate_store(struct tx *tx, enum limit_scope scope, const struct gate *gate,
-                       struct pawl_error *err)
+static bool gate_store(struct tx *tx, const struct gate *gate, struct pawl_error *err)
 {
     if (gate->wake_at)
-        return sql_run(tx, Q_BUCKET_WAKE, err, INT(gate->subject), INT(gate->org), TEXT(gate->key),
+        return sql_run(tx, Q_BUCKET_WAKE, err, INT(gate->of.subject), INT(gate->of.org),
+                       TEXT(gate->of.key),
                        INT(gate->full_at_ns), INT(gate->wake_at));
     return !gate->moved
-        || sql_run(tx, Q_BUCKET_PUT, err, INT((int64_t)scope), INT(gate->subject), INT(gate->org),
-                   TEXT(gate->key), INT(gate->full_at_ns));
+        || sql_run(tx, Q_BUCKET_PUT, err, INT((int64_t)gate->of.scope), INT(gate->of.subject),
+                   INT(gate->of.org), TEXT(gate->of.key), INT(gate->full_at_ns));
 }
 
 bool gates_close(struct tx *tx, struct gates *gates, struct pawl_error *err)
@@ -316,7 +315,7 @@ bool gates_close(struct tx *tx, struct gates *gates, struct pawl_error *err)
     for (size_t scope = 0; scope < LIMIT_SCOPES; scope++) {
         const struct gate *all = gates->all[scope].items;
         for (size_t i = 0; i < gates->all[scope].count; i++)
-            if (!gate_store(tx, (enum limit_scope)scope, &all[i], err))
+            if (!gate_store(tx, &all[i], err))
                 return false;
     }
     SCOPED(rows) struct rows rows = {0};

@@ -10,8 +10,7 @@
 #include "engine/place.h"
 
 struct gate {
-    int64_t subject, org;   // org: of a key
-    struct str key;
+    struct limited of;
     struct limit limit;
     struct limit_use use;   // what runs, with what the claim has taken
     int64_t full_at_ns;     // of the rate
@@ -38,9 +37,12 @@ CHECKED bool gates_read(struct tx *tx, struct gates *gates, struct pawl_error *e
 // The same for a claim: jobs whose key has room again become ready.
 CHECKED bool gates_open(struct tx *tx, struct gates *gates, struct pawl_error *err);
 
-// The gate of a subject; it lives in the arena. For a key `org` and `key` are given.
-CHECKED bool gate_find(struct tx *tx, struct gates *gates, enum limit_scope scope, int64_t subject,
-                       int64_t org, struct str key, struct gate **gate, struct pawl_error *err);
+// The gate of a queue, a type, an org or a key; good until another one of that scope is found.
+CHECKED bool gate_find(struct tx *tx, struct gates *gates, const struct limited *of,
+                       struct gate **gate, struct pawl_error *err);
+
+// What a job must pass, in the order of the scopes; answers how many: without a key, none of that.
+size_t limited_by(const struct job *job, struct limited all[LIMIT_SCOPES]);
 
 // Whether it is shut, and by what; `until` is when it opens by itself, 0 when that depends on runs.
 bool gate_shut(const struct gate *gate, pawl_time now, enum limit_way *way, pawl_time *until);

@@ -77,7 +77,8 @@ static bool limit_check(struct tx *tx, enum limit_scope scope, struct str name,
     if ((scope == LIMIT_TYPE || scope == LIMIT_KEY)
         && (name.n > NAME_BYTES_MAX || !text_is_type(name)))
         problem_add(&problems, "job_type", "must be 1 to %d of A-Z a-z 0-9 . _ : - that start "
-                                           "with a letter or digit", NAME_BYTES_MAX);
+                                           "with a letter or digit",
+                    NAME_BYTES_MAX);
     if (limit->max_running < 0 || limit->max_running > RUNNING_MAX)
         problem_add(&problems, "max_running", "must be 1 to %d, or 0 for no limit", RUNNING_MAX);
     check_rate(&limit->rate, &problems);

@@ -47,13 +47,21 @@ CHECKED bool limits_set_all(struct tx *tx, const struct limit_wish *wishes, size
 CHECKED bool limits_list(struct tx *tx, struct limit_row **rows, size_t *count,
                          struct pawl_error *err);
 
-// What runs under a limit, and since when the oldest of it does.
+// Whose jobs are counted.
+struct limited {
+    enum limit_scope scope;
+    int64_t subject;
+    int64_t org;     // of a key; else 0
+    struct str key;  // of a key; else empty
+};
+
+// What runs of them, and since when the oldest does.
 struct limit_use {
     int64_t running;
     pawl_time oldest;
 };
-CHECKED bool limit_use(struct tx *tx, enum limit_scope scope, int64_t subject, int64_t org,
-                       struct str key, struct limit_use *use, struct pawl_error *err);
+CHECKED bool limit_use(struct tx *tx, const struct limited *limited, struct limit_use *use,
+                       struct pawl_error *err);
 
 // ----- for claims and ends
 

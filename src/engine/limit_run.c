@@ -3,8 +3,8 @@
 
 #include "store/observe.h"
 
-bool limit_use(struct tx *tx, enum limit_scope scope, int64_t subject, int64_t org,
-               struct str key, struct limit_use *use, struct pawl_error *err)
+bool limit_use(struct tx *tx, const struct limited *l, struct limit_use *use,
+               struct pawl_error *err)
 {
     static const enum query counts[] = {
         [LIMIT_QUEUE] = Q_LIMIT_LIVE_OF_QUEUE, [LIMIT_TYPE] = Q_LIMIT_LIVE_OF_TYPE,
@@ -12,9 +12,9 @@ bool limit_use(struct tx *tx, enum limit_scope scope, int64_t subject, int64_t o
     };
     _Static_assert(countof(counts) == LIMIT_SCOPES, "one query per scope");
     SCOPED(rows) struct rows rows = {0};
-    bool asked = scope == LIMIT_KEY
-        ? sql_ask(tx, &rows, counts[scope], err, INT(subject), INT(org), TEXT(key))
-        : sql_ask(tx, &rows, counts[scope], err, INT(subject));
+    bool asked = l->scope == LIMIT_KEY
+        ? sql_ask(tx, &rows, counts[l->scope], err, INT(l->subject), INT(l->org), TEXT(l->key))
+        : sql_ask(tx, &rows, counts[l->scope], err, INT(l->subject));
     *use = (struct limit_use){0};
     if (!asked)
         return false;

@@ -23,7 +23,7 @@ static bool add_use(struct tx *tx, int64_t org, const struct limit_row *row, str
     *use = arena_new(tx->arena, struct limit_use, 1);
     if (!*use)
         return fail(err, PAWL_NO_MEMORY, "no memory to list limits");
-    return limit_use(tx, row->scope, subject, 0, S(""), *use, err);
+    return limit_use(tx, &(struct limited){ .scope = row->scope, .subject = subject }, *use, err);
 }
 
 bool limits_view(struct tx *tx, struct limits_view *view, struct pawl_error *err)

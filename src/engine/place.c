@@ -7,7 +7,7 @@
 #include "store/counts.h"
 #include "store/observe.h"
 
-// In the place of a serial key, which is never empty: it waits for other jobs, or for its limit key.
+// In the place of a serial key, which is never empty: it waits for other jobs or its limit key.
 #define WAITS_FOR_OTHERS S("")
 
 struct waiting waiting_of(const struct job *job)

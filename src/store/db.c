@@ -158,8 +158,7 @@ static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
-    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true,
-                        .has_limits = true };
+    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true, .has_limits = true };
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");
