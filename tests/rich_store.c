@@ -4,6 +4,7 @@
 #include "artifacts.h"
 #include "engine/api_key.h"
 #include "engine/batch.h"
+#include "engine/seal.h"
 #include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
@@ -348,6 +349,15 @@ static void artifacts(struct box *box)
     OK(execution_commit(tx, &lease, &commit, &e, err));
 }
 
+// Two of them over the trail so far; what comes after is not sealed yet.
+static void seals(struct box *box)
+{
+    struct seals sealed = {0};
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+    must_enqueue(box, "after_a_seal");
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -363,4 +373,5 @@ void rich_store(struct box *box)
     api_keys(box);
     slots(box);
     artifacts(box);
+    seals(box);
 }

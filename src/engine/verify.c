@@ -1,5 +1,5 @@
 // Passes over the orders that records have: by job, by place in `ready`, by slot of the key, by
-// artifact.
+// artifact, by seal.
 //
 // A pass goes in pages: the key of a page's last row is found first, then every invariant of the
 // pass is asked for the rows up to it. The invariants are the queries of sql/verify.sql that have a
@@ -173,6 +173,7 @@ static const struct pass passes[] = {
     { { "verify_ready_", 13 }, 5, Q_VERIFY_READY_END, NULL },
     { { "verify_key_", 11 }, 1, Q_VERIFY_KEY_END, check_keys },
     { { "verify_artifact_", 16 }, 1, Q_VERIFY_ARTIFACT_END, check_files },
+    { { "verify_seal_", 12 }, 1, Q_VERIFY_SEAL_END, NULL },
 };
 
 // Sets the upper bound: the key of the row that ends the page, or the greatest there is.
