@@ -13,7 +13,7 @@ export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
 .PHONY: torture-kill torture-runner torture-server torture-cron torture-models torture-power
-.PHONY: torture-stop
+.PHONY: torture-stop coverage
 .PHONY: fuzz-cron fuzz-zone
 .PHONY: format install deps clean help
 
@@ -51,6 +51,10 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 	@tools/packages build test
 	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
 	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
+
+coverage: ## lines and branches of the engine that the C tests reach, in build-coverage
+	@tools/packages build test
+	@tools/coverage
 
 check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
@@ -125,7 +129,7 @@ deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint
 
 clean: ## removes what was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-coverage build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
