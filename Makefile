@@ -13,7 +13,7 @@ STRIDE ?= 1
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile)
+.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -50,6 +50,10 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 	@tools/packages build test
 	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
 	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
+
+coverage: ## lines and branches of the engine that the C tests reach, in build-coverage
+	@tools/packages build test
+	@tools/coverage
 
 check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
@@ -129,7 +133,7 @@ deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint
 
 clean: ## removes what was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-coverage build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
