@@ -44,6 +44,18 @@ TEST(RUN_11_a_sweep_that_removed_keys_and_has_more_goes_on_at_once)
     EXPECT_INT(tick_wait(&tick), TICK_US);
 }
 
+// It may come while the dispatcher is busy with something else, and after the next was due.
+TEST(RUN_9_a_tick_waits_until_the_answer_of_the_last_was_looked_at)
+{
+    struct runner runner = { .world = world_real(), .tick_next = 0 };
+    EXPECT(tick_is_due(&runner));
+    runner.ticking = true;
+    EXPECT(!tick_is_due(&runner));
+    runner.ticking = false;
+    runner.tick_answered = true;
+    EXPECT(!tick_is_due(&runner));
+}
+
 TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4)
 {
     enum { SECONDS_IDLE = 3, SLACK = 4 };  // the slack: this thread, and a tick at either end

@@ -8,6 +8,7 @@ A query starts with `-- name: x` and ends at the next one. Notes right below the
 Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts with `--postgres:`
 for PostgreSQL only, and there INTEGER is BIGINT and a column of TEXT is ordered by its bytes, as
 SQLite does it. Everything else is one text for both.
+A migration may say `-- compatible: 16`: programs that know version 16 can go on beside it.
 """
 import argparse
 import hashlib
@@ -82,6 +83,14 @@ def names_of(paths):
     return sorted(found.items())
 
 
+def compatible_since(path, version):
+    """The version from which on older programs go on beside a migration; 0: none does."""
+    note = re.search(r"^-- compatible: (\d+)$", path.read_text(), re.M)
+    since = int(note[1]) if note else 0
+    assert since < version, f"{path}: it is compatible with versions before it, or not at all"
+    return since
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--output-dir", type=pathlib.Path, required=True)
@@ -106,7 +115,8 @@ def main():
     source += ["};", "", "const struct migration_row migrations[] = {"]
     for path in schema:
         version, name = path.stem.split("_", 1)
-        source += [f"    {{ {int(version)}, {{"]
+        since = compatible_since(path, int(version))
+        source += [f"    {{ {int(version)}, {since}, {{"]
         for of in (SQLITE, POSTGRES):
             text = dialect(path.read_text(), of)
             digest = hashlib.sha256(text.encode()).hexdigest()[:12]

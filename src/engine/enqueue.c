@@ -108,6 +108,24 @@ static pawl_time first_run_at(const struct tx *tx, const struct contract *c)
     return at > tx->now ? at : tx->now;
 }
 
+static bool store(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    const struct contract *c = &job->contract;
+    const struct value values[] = {
+        INT(job->id.high), INT(job->id.low), INT(job->keys.org), INT(job->keys.type),
+        INT(job->keys.queue), INT(c->priority), INT(job->keys.policy), INT(tx->now),
+        INT_OR_NONE(c->scheduled_for), INT_OR_NONE(c->max_wait_us), TEXT_OR_NONE(c->serial_key),
+        TEXT(c->idempotency_key), TEXT_OR_NONE(c->project_id), INT((int64_t)c->actor_type),
+        TEXT(c->actor_id), TEXT(c->request_id), TEXT(c->correlation_id),
+        TEXT_OR_NONE(c->traceparent), TEXT_OR_NONE(c->authorized_by),
+        INT_OR_NONE(c->parent.high), TEXT_OR_NONE(c->origin), TEXT(c->payload),
+        TEXT_OR_NONE(c->limit_key),
+    };
+    bool keyed = c->limit_key.n > 0;
+    return db_later(tx, keyed ? Q_JOB_INSERT_KEYED : Q_JOB_INSERT, values,
+                    countof(values) - !keyed, err);
+}
+
 static bool insert(struct tx *tx, const struct contract *c, struct job *job,
                    struct pawl_error *err)
 {
@@ -125,15 +143,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
         && name_intern(tx, NAME_JOB_TYPE, c->job_type, &job->keys.type, err)
         && name_intern(tx, NAME_QUEUE, c->queue, &job->keys.queue, err)
         && policy_intern(tx, &c->policy, &job->keys.policy, err)
-        && sql_later(tx, Q_JOB_INSERT, err, INT(job->id.high), INT(job->id.low), INT(job->keys.org),
-                     INT(job->keys.type), INT(job->keys.queue), INT(c->priority),
-                     INT(job->keys.policy), INT(tx->now), INT_OR_NONE(c->scheduled_for),
-                     INT_OR_NONE(c->max_wait_us), TEXT_OR_NONE(c->serial_key),
-                     TEXT(c->idempotency_key), TEXT_OR_NONE(c->project_id),
-                     INT((int64_t)c->actor_type), TEXT(c->actor_id), TEXT(c->request_id),
-                     TEXT(c->correlation_id), TEXT_OR_NONE(c->traceparent),
-                     TEXT_OR_NONE(c->authorized_by), INT_OR_NONE(c->parent.high),
-                     TEXT_OR_NONE(c->origin), TEXT(c->payload));
+        && store(tx, job, err);
 }
 
 static bool limit_wait(struct tx *tx, const struct job *job, struct pawl_error *err)

@@ -36,7 +36,7 @@ CHECKED bool slot_backfill(struct tx *tx, struct str name, struct backfill *back
 
 // ----- by the clock
 
-#define LEADER_US SECONDS(5)  // a scheduler that falls silent is replaced after this
+#define LEADER_US SECONDS(10)  // a scheduler that falls silent is replaced after this
 
 struct scheduling {
     const struct instance *instance;

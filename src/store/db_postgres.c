@@ -22,21 +22,21 @@ enum {
 
 static bool is_fine(const PGresult *result)
 {
-    ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = pq.resultStatus(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
 PGresult *postgres_ask(struct postgres *postgres, const char *sql, const char *what,
                        struct pawl_error *err)
 {
-    PGresult *result = PQexec(postgres->connection, sql);
+    PGresult *result = pq.exec(postgres->connection, sql);
     return is_fine(result) || postgres_failed(postgres, result, what, err) ? result : NULL;
 }
 
 bool postgres_execute(struct db *db, const char *sql, struct pawl_error *err)
 {
     PGresult *result = postgres_ask(postgres_of(db), sql, "statement refused", err);
-    PQclear(result);
+    pq.clear(result);
     return result != NULL;
 }
 
@@ -46,15 +46,15 @@ static void rollback(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
     postgres->writing = false;
-    if (PQtransactionStatus(postgres->connection) == PQTRANS_IDLE)
+    if (pq.transactionStatus(postgres->connection) == PQTRANS_IDLE)
         return;
-    PQclear(PQexec(postgres->connection, "ROLLBACK"));
-    db->lost |= PQstatus(postgres->connection) == CONNECTION_BAD;
+    pq.clear(pq.exec(postgres->connection, "ROLLBACK"));
+    db->lost |= pq.status(postgres->connection) == CONNECTION_BAD;
 }
 
 static void note_version(struct postgres *postgres, const PGresult *result)
 {
-    int64_t version = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    int64_t version = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
     postgres->moved = postgres->version != 0 && version != postgres->version;
     postgres->version = version;
 }
@@ -65,10 +65,10 @@ static bool begin_write(struct postgres *postgres, struct pawl_error *err)
     bool has_schema = postgres->db.has_schema;
     snprintf(sql, sizeof sql, "%s%s", postgres->begin_write,
              has_schema ? "; SELECT max(version) FROM schema_migrations" : "");
-    PGresult *result = PQexec(postgres->connection, sql);
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    PGresult *result = pq.exec(postgres->connection, sql);
+    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
     if (state && strcmp(state, "55P03") == 0) {
-        PQclear(result);
+        pq.clear(result);
         return fail(err, PAWL_BUSY, "%s: others have had the store for %lld ms: try again",
                     postgres->url.shown, (long long)(postgres->busy_us / 1000));
     }
@@ -76,7 +76,7 @@ static bool begin_write(struct postgres *postgres, struct pawl_error *err)
         return postgres_failed(postgres, result, "cannot begin to write", err);
     if (has_schema)
         note_version(postgres, result);
-    PQclear(result);
+    pq.clear(result);
     return true;
 }
 
@@ -109,8 +109,8 @@ static bool read_clock(struct db *db, pawl_time *now, struct pawl_error *err)
         postgres_of(db), "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         "cannot read the clock", err);
     if (result)
-        *now = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-    PQclear(result);
+        *now = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
+    pq.clear(result);
     return result != NULL;
 }
 
@@ -119,17 +119,17 @@ static bool read_clock(struct db *db, pawl_time *now, struct pawl_error *err)
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
-    PGresult *result = PQexec(postgres->connection, "COMMIT");
+    PGresult *result = pq.exec(postgres->connection, "COMMIT");
     bool writing = postgres->writing;
     if (is_fine(result)) {
-        bool committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
-        PQclear(result);
+        bool committed = strcmp(pq.cmdStatus(result), "COMMIT") == 0;
+        pq.clear(result);
         postgres->writing = false;
         return committed || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement "
                                                   "of the transaction had failed",
                                  postgres->url.shown);
     }
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
     bool constraint = state && strncmp(state, "23", 2) == 0;
     struct pawl_error why = {0};
     if (!postgres_failed(postgres, result, "commit refused", &why) && db->lost && writing)
@@ -175,10 +175,10 @@ static bool bind_all(struct postgres *postgres, const struct value *values, size
 static bool prepare(struct postgres *postgres, const char *name, const char *sql,
                     struct pawl_error *err)
 {
-    PGresult *result = PQprepare(postgres->connection, name, sql, 0, NULL);
+    PGresult *result = pq.prepare(postgres->connection, name, sql, 0, NULL);
     if (!is_fine(result))
         return postgres_failed(postgres, result, name, err);
-    PQclear(result);
+    pq.clear(result);
     return true;
 }
 
@@ -195,11 +195,11 @@ static PGresult *run(struct postgres *postgres, const char *name, size_t count,
                      struct pawl_error *err)
 {
     const struct binding *b = &postgres->binding;
-    PGresult *result = PQexecPrepared(postgres->connection, name, (int)count, b->values, b->lengths,
-                                      b->formats, 0);
+    PGresult *result = pq.execPrepared(postgres->connection, name, (int)count, b->values,
+                                       b->lengths, b->formats, 0);
     if (!is_fine(result) && !postgres_failed(postgres, result, name, err))
         return NULL;
-    postgres->changed = strtoll(PQcmdTuples(result), NULL, 10);
+    postgres->changed = strtoll(pq.cmdTuples(result), NULL, 10);
     return result;
 }
 
@@ -215,7 +215,7 @@ static bool start(struct db *db, enum query query, const struct value *values, s
     PGresult *result = run(postgres, queries[query].name, count, err);
     if (!result)
         return false;
-    *answer = (struct answer){ .result = result, .row = -1, .rows = PQntuples(result) };
+    *answer = (struct answer){ .result = result, .row = -1, .rows = pq.ntuples(result) };
     *statement = answer;
     return true;
 }
@@ -231,7 +231,7 @@ static bool next(struct db *db, void *statement, bool *row, struct pawl_error *e
 static void finish(void *statement)
 {
     struct answer *answer = statement;
-    PQclear(answer->result);
+    pq.clear(answer->result);
     *answer = (struct answer){0};
 }
 
@@ -283,7 +283,7 @@ static bool run_many(struct db *db, enum query query, const struct value *values
     if (!prepared || !bind_all(postgres, values, count, err))
         return false;
     PGresult *result = run(postgres, name, count, err);
-    PQclear(result);
+    pq.clear(result);
     return result != NULL;
 }
 
@@ -297,14 +297,14 @@ static int64_t changed(struct db *db)
 static bool column_null(void *statement, int column)
 {
     const struct answer *answer = statement;
-    return PQgetisnull(answer->result, answer->row, column);
+    return pq.getisnull(answer->result, answer->row, column);
 }
 
 static int64_t column_int(void *statement, int column)
 {
     const struct answer *answer = statement;
-    const char *text = PQgetvalue(answer->result, answer->row, column);
-    if (PQftype(answer->result, column) == BOOLEAN_TYPE)
+    const char *text = pq.getvalue(answer->result, answer->row, column);
+    if (pq.ftype(answer->result, column) == BOOLEAN_TYPE)
         return *text == 't';
     return strtoll(text, NULL, 10);  // of the empty text, which stands for NULL: 0
 }
@@ -312,8 +312,8 @@ static int64_t column_int(void *statement, int column)
 static struct str column_text(void *statement, int column)
 {
     const struct answer *answer = statement;
-    return (struct str){ PQgetvalue(answer->result, answer->row, column),
-                         (size_t)PQgetlength(answer->result, answer->row, column) };
+    return (struct str){ pq.getvalue(answer->result, answer->row, column),
+                         (size_t)pq.getlength(answer->result, answer->row, column) };
 }
 
 // ----- what PostgreSQL looks after itself
@@ -365,7 +365,8 @@ static bool copy(struct db *db, const char *path, const struct copy_watch *watch
 static void close_all(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
-    PQfinish(postgres->connection);  // takes back what is open; NULL is fine
+    if (postgres->connection)
+        pq.finish(postgres->connection);  // takes back what is open
     sem_destroy(&postgres->guard);
     arena_end(&postgres->arena);
     free(postgres);

@@ -2,14 +2,14 @@
 //
 // postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements;
 // postgres_guest.c runs the application's SQL; postgres_error.c says what went wrong;
-// postgres_lock.c holds locks for hold.c.
+// postgres_lock.c holds locks for hold.c; postgres_library.c loads libpq.
 #pragma once
 
-#include <libpq-fe.h>
 #include <semaphore.h>
 
 #include "store/driver.h"
 #include "store/later.h"
+#include "store/postgres_library.h"
 #include "store/store_url.h"
 
 enum { POSTGRES_LOCKS = 0x5061776c,  // "Pawl": the first half of the keys of advisory locks

@@ -24,7 +24,7 @@ static const struct {
 
 static enum pawl_code code_of(const PGresult *result)
 {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
     for (size_t i = 0; state && i < countof(codes); i++)
         if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
             return codes[i].code;
@@ -35,8 +35,8 @@ static enum pawl_code code_of(const PGresult *result)
 // own, without a code of SQL, is about the connection.
 static bool is_lost(const PGconn *connection, const PGresult *result)
 {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    return PQstatus(connection) == CONNECTION_BAD || !state || strncmp(state, "57P", 3) == 0
+    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
+    return pq.status(connection) == CONNECTION_BAD || !state || strncmp(state, "57P", 3) == 0
         || strncmp(state, "08", 2) == 0;
 }
 
@@ -45,13 +45,13 @@ bool postgres_failed(struct postgres *postgres, PGresult *result, const char *wh
 {
     PGconn *connection = postgres->connection;
     enum pawl_code code = code_of(result);
-    const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *said = pq.resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (!said)
-        said = PQerrorMessage(connection);
+        said = pq.errorMessage(connection);
     bool lost = is_lost(connection, result);
     postgres->db.lost |= lost;
     bool failed = fail(err, lost ? PAWL_BUSY : code, "%s: %s: %s", postgres->url.shown,
                        lost ? "the connection to the database is lost" : what, said);
-    PQclear(result);
+    pq.clear(result);
     return failed;
 }

@@ -20,11 +20,11 @@ static struct str block_of(struct postgres *postgres, struct arena *arena, const
         snprintf(mark, sizeof mark, "$pawl%016llx$",
                  (unsigned long long)world_random(postgres->db.world));
     while (strstr(sql, mark));
-    char *literal = PQescapeLiteral(postgres->connection, sql, strlen(sql));
+    char *literal = pq.escapeLiteral(postgres->connection, sql, strlen(sql));
     if (!literal)
         return (struct str){0};
     struct str block = str_format(arena, "DO %s BEGIN EXECUTE %s; END %s", mark, literal, mark);
-    PQfreemem(literal);
+    pq.freemem(literal);
     return block;
 }
 
@@ -34,7 +34,7 @@ bool postgres_execute_application(struct db *db, const char *sql, struct pawl_er
     struct str block = block_of(postgres_of(db), &arena, sql);
     if (!block.s || arena.failed)
         return fail(err, PAWL_USAGE, "statement refused: %s",
-                    block.s ? "no memory for it" : PQerrorMessage(postgres_of(db)->connection));
+                    block.s ? "no memory for it" : pq.errorMessage(postgres_of(db)->connection));
     return postgres_execute(db, block.s, err);
 }
 

@@ -16,17 +16,17 @@ struct server_lock {
 static bool told(const struct server_lock *lock, bool done, struct pawl_error *err)
 {
     return done
-        || fail(err, PAWL_BUSY, "%s: %s", lock->url.shown, PQerrorMessage(lock->connection));
+        || fail(err, PAWL_BUSY, "%s: %s", lock->url.shown, pq.errorMessage(lock->connection));
 }
 
 // The server looks for a client that has gone without a word.
 static bool watch_for_death(struct server_lock *lock, struct pawl_error *err)
 {
-    PGresult *result = PQexec(lock->connection,
+    PGresult *result = pq.exec(lock->connection,
                               "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;"
                               "SET tcp_keepalives_count = 3");
-    bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
+    bool done = pq.resultStatus(result) == PGRES_COMMAND_OK;
+    pq.clear(result);
     return told(lock, done, err);
 }
 
@@ -48,7 +48,8 @@ bool server_lock_open(struct server_lock **lock, struct str store_url, struct pa
 
 void server_lock_close(struct server_lock *lock)
 {
-    PQfinish(lock->connection);
+    if (lock->connection)
+        pq.finish(lock->connection);
     arena_end(&lock->arena);
     free(lock);
 }
@@ -61,9 +62,9 @@ bool server_lock_take(struct server_lock *lock, int64_t number, bool *taken, str
     static const uint8_t everybodys[HASH_SECRET_BYTES];
     snprintf(sql, sizeof sql, "SELECT pg_try_advisory_lock(%lld)",
              (long long)(number ^ hash_short(everybodys, parts, countof(parts))));
-    PGresult *result = PQexec(lock->connection, sql);
-    bool answered = PQresultStatus(result) == PGRES_TUPLES_OK;
-    *taken = answered && *PQgetvalue(result, 0, 0) == 't';
-    PQclear(result);
+    PGresult *result = pq.exec(lock->connection, sql);
+    bool answered = pq.resultStatus(result) == PGRES_TUPLES_OK;
+    *taken = answered && *pq.getvalue(result, 0, 0) == 't';
+    pq.clear(result);
     return told(lock, answered, err);
 }

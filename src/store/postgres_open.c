@@ -24,13 +24,13 @@ static void hear_nothing(void *self, const char *message)
 static bool is_readable(const struct server_url *url, struct pawl_error *err)
 {
     char *why = NULL;
-    PQconninfoOption *options = PQconninfoParse(url->connect, &why);
+    PQconninfoOption *options = pq.conninfoParse(url->connect, &why);
     bool has_secret = strstr(url->shown, "***") != NULL;
     bool readable = options
                  || fail(err, PAWL_USAGE, "store %s: %s", url->shown,
                          why && !has_secret ? why : "the URL is none that libpq can read");
-    PQconninfoFree(options);
-    PQfreemem(why);
+    pq.conninfoFree(options);
+    pq.freemem(why);
     return readable;
 }
 
@@ -45,17 +45,17 @@ PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err)
     const char *const values[] = {
         "10", "1", "10", "5", "3", "20000", "read-write", "pawl", url->connect, "UTF8", NULL,
     };
-    if (!is_readable(url, err))
+    if (!postgres_load(err) || !is_readable(url, err))
         return NULL;
-    PGconn *connection = PQconnectdbParams(keywords, values, 1);
-    bool connected = PQstatus(connection) == CONNECTION_OK
+    PGconn *connection = pq.connectdbParams(keywords, values, 1);
+    bool connected = pq.status(connection) == CONNECTION_OK
                   || fail(err, PAWL_BUSY, "cannot connect to %s: %s", url->shown,
-                          PQerrorMessage(connection));
+                          pq.errorMessage(connection));
     if (!connected) {
-        PQfinish(connection);
+        pq.finish(connection);
         return NULL;
     }
-    PQsetNoticeProcessor(connection, hear_nothing, NULL);
+    pq.setNoticeProcessor(connection, hear_nothing, NULL);
     return connection;
 }
 
@@ -63,10 +63,10 @@ PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err)
 
 static bool is_fit(struct postgres *postgres, struct pawl_error *err)
 {
-    const char *encoding = PQparameterStatus(postgres->connection, "server_encoding");
-    if (PQserverVersion(postgres->connection) < SERVER_VERSION_MIN)
+    const char *encoding = pq.parameterStatus(postgres->connection, "server_encoding");
+    if (pq.serverVersion(postgres->connection) < SERVER_VERSION_MIN)
         return fail(err, PAWL_STORE, "%s is PostgreSQL %d: Pawl needs %d or newer",
-                    postgres->url.shown, PQserverVersion(postgres->connection) / 10000,
+                    postgres->url.shown, pq.serverVersion(postgres->connection) / 10000,
                     SERVER_VERSION_MIN / 10000);
     return (encoding && strcmp(encoding, "UTF8") == 0)
         || fail(err, PAWL_STORE, "%s has the encoding %s: Pawl needs a database with UTF8",
@@ -98,10 +98,10 @@ static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
     PGresult *result = postgres_ask(postgres, "SHOW search_path", "cannot set up a session", err);
     if (!result)
         return false;
-    const char *path = PQgetvalue(result, 0, 0);
+    const char *path = pq.getvalue(result, 0, 0);
     int n = snprintf(postgres->guest_path, sizeof postgres->guest_path, "%s%s%s", path,
                      *path ? ", " : "", postgres->url.schema);
-    PQclear(result);
+    pq.clear(result);
     return n < GUEST_PATH_BYTES
         || fail(err, PAWL_STORE, "%s: its search_path is too long", postgres->url.shown);
 }
@@ -113,7 +113,7 @@ static bool set_up(struct postgres *postgres, struct pawl_error *err)
                      postgres->fleeting ? "off" : "on", (long long)(postgres->busy_us / 1000));
     snprintf(sql + n, sizeof sql - (size_t)n, "%s", postgres->read_only ? readers : writers);
     PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
-    PQclear(result);
+    pq.clear(result);
     return result != NULL;
 }
 
@@ -132,7 +132,7 @@ static bool make_schema(struct postgres *postgres, struct pawl_error *err)
     snprintf(sql, sizeof sql, "%s; CREATE SCHEMA IF NOT EXISTS %s; COMMIT", postgres->begin_write,
              postgres->url.schema);
     PGresult *result = postgres_ask(postgres, sql, "cannot make the schema", err);
-    PQclear(result);
+    pq.clear(result);
     return result != NULL;
 }
 
@@ -143,9 +143,9 @@ static bool find_schema(struct postgres *postgres, bool must_exist, struct pawl_
     PGresult *result = postgres_ask(postgres, sql, "cannot look for the store", err);
     if (!result)
         return false;
-    bool is_there = *PQgetvalue(result, 0, 0) == 't', is_store = *PQgetvalue(result, 0, 1) == 't',
-         has_tables = *PQgetvalue(result, 0, 2) == 't';
-    PQclear(result);
+    bool is_there = *pq.getvalue(result, 0, 0) == 't', is_store = *pq.getvalue(result, 0, 1) == 't',
+         has_tables = *pq.getvalue(result, 0, 2) == 't';
+    pq.clear(result);
     if (is_store)
         return true;
     if (has_tables)

@@ -16,6 +16,7 @@ enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECTS };
 
 struct migration_row {
     int version;
+    int since;  // programs that know this version go on beside it; 0: none does
     struct {
         const char *name;  // and a digest of its text: what a store was made with
         const char *text;
