@@ -92,7 +92,7 @@ proctype life(byte j) {
   do
   :: atomic { place[j] == ABSENT -> enter(j); check() }
   :: atomic { place[j] == READY -> place[j] = RUNNING; check() }          /* claim */
-  :: atomic { place[j] == RUNNING ->                                      /* done, failed, expired */
+  :: atomic { place[j] == RUNNING ->                               /* done, failed, expired */
        place[j] = ENDED; leave_key(NEXT_AFTER_END); check() }
   :: atomic { place[j] == RUNNING && retries[j] < RETRIES ->
        retries[j]++; place[j] = BACKOFF; leave_key(NEXT_AFTER_RETRY); check() }
@@ -105,7 +105,8 @@ proctype life(byte j) {
        fi;
        check() }
   :: atomic { place[j] == READY -> place[j] = ENDED; leave_key(NEXT_AFTER_LEAVE); check() }
-  :: atomic { place[j] == BLOCKED || place[j] == BACKOFF -> place[j] = ENDED; check() } /* cancel */
+  :: atomic { place[j] == BLOCKED || place[j] == BACKOFF ->               /* cancel */
+       place[j] = ENDED; check() }
   :: place[j] == ENDED -> break
   od
 }

@@ -26,7 +26,7 @@
 #define ONE_LEADS 51
 
 /* What must be met on the way. */
-#define MET_ANOTHER 101    /* the slot was claimed by somebody else between the look and the insert */
+#define MET_ANOTHER 101    /* somebody else claimed the slot between the look and the insert */
 #define DIED_INSIDE 102    /* a death with rows that were not committed, made up for later */
 #define NEW_TERM 103       /* a leader that wakes up and finds another's term */
 #define CAUGHT_UP 104      /* several slots in one tick */

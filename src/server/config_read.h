@@ -58,6 +58,7 @@ extern const struct config_kind kind_switch;    // true or false
 extern const struct config_kind kind_number;
 extern const struct config_kind kind_duration;
 extern const struct config_kind kind_size;
+extern const struct config_kind kind_rate;      // 10/m, 100/s burst 5
 extern const struct config_kind kind_choice;
 extern const struct config_kind kind_section;   // a map with a table of its own
 

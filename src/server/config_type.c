@@ -136,6 +136,10 @@ static const struct config_kind kind_key = {
 // ----- the table
 
 static const char *const secrets[] = { "refuse", "allow", NULL };
+static const char *const rate_limited[] = {
+    [RATE_LIMITED_RETRY] = "retry", [RATE_LIMITED_PAUSE] = "pause",
+    [RATE_LIMITED_PAUSE_ALL] = "pause_all", NULL,
+};
 
 // clang-format off
 static const struct config_row rows[] = {
@@ -173,6 +177,22 @@ static const struct config_row rows[] = {
     { "bucket", &kind_duration, MEMBER(draft, bucket_us), NULL,
       "of notifications: the same one is sent once in this time; else `1h`",
       SECONDS(1), DAYS(366) },
+    { "max_running", &kind_number, MEMBER(draft, type.limit.max_running), NULL,
+      "how many of its jobs may run at once, in all processes and of all orgs together; else no "
+      "limit", 1, RUNNING_MAX },
+    { "rate", &kind_rate, MEMBER(draft, type.limit.rate), NULL,
+      "how many of its jobs may begin per time; else no limit" },
+    { "max_running_per_key", &kind_number, MEMBER(draft, type.key_limit.max_running), NULL,
+      "the same of the jobs of one org with one `limit_key`; else no limit", 1, RUNNING_MAX },
+    { "rate_per_key", &kind_rate, MEMBER(draft, type.key_limit.rate), NULL,
+      "the same of the jobs of one org with one `limit_key`; else no limit" },
+    { "on_rate_limited", &kind_choice, MEMBER(draft, type.limit.on_rate_limited), "retry",
+      "what becomes of its other jobs when one ends `rate_limited`: `pause` keeps those of the "
+      "same org waiting, `pause_all` all of them, until the time the provider said",
+      .words = rate_limited },
+    { "rate_limited_pause", &kind_duration, MEMBER(draft, type.limit.pause_us), NULL,
+      "how long that is when the provider does not say; else `30s`",
+      SECONDS(1), RATE_LIMITED_PAUSE_US_MAX },
     { "allow_delay", &kind_switch, MEMBER(draft, type.type.allow_delay), "false",
       "whether `scheduled_for` may be sent; always so for notifications and maintenance" },
     { "secrets", &kind_choice, MEMBER(draft, type.type.secrets_allowed), "refuse",
@@ -258,6 +278,8 @@ static void check_whole(const struct reading *r, const struct draft *draft,
     } rules[] = {
         { "bucket", type->key.kind != RECIPE_NOTIFICATION,
           "is only for notifications whose key is not made in another way" },
+        { "rate_limited_pause", draft->type.limit.on_rate_limited == RATE_LIMITED_RETRY,
+          "is only for a type whose on_rate_limited is pause or pause_all" },
         { "may_write", type->category != CATEGORY_PLANNING, "is only for category planning" },
         { "commit", effects_judge(&type->policy, true, EFFECT_FINISH).refused != 0,
           "is not allowed: a job of this category may not act on the world" },

@@ -50,6 +50,16 @@ static struct queue_terms *terms_of(struct server *s, const struct config *confi
     return terms;
 }
 
+static struct str instance_of(const struct config *config, struct arena *arena,
+                              const char *suffix)
+{
+    char host[256] = "localhost";
+    if (config->instance.n)
+        return str_format(arena, "%.*s%s", STR(config->instance), suffix);
+    gethostname(host, sizeof host - 1);
+    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port, suffix);
+}
+
 static struct str instance_name(struct server *s, struct arena *arena)
 {
     static const char *const suffixes[] = {
@@ -57,13 +67,14 @@ static struct str instance_name(struct server *s, struct arena *arena)
         [SERVER_API] = "/api",
         [SERVER_WORKER] = "/worker",
     };
-    const struct config *config = atomic_load(&s->config);
-    char host[256] = "localhost";
-    if (config->instance.n)
-        return str_format(arena, "%.*s%s", STR(config->instance), suffixes[s->only]);
-    gethostname(host, sizeof host - 1);
-    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port,
-                      suffixes[s->only]);
+    return instance_of(atomic_load(&s->config), arena, suffixes[s->only]);
+}
+
+// Both services of one configuration set its limits in one name.
+static bool use_limits(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    return server_limit(s, config, instance_of(config, &arena, ""), err);
 }
 
 static bool open_store(struct server *s, const struct server_options *from,
@@ -257,7 +268,8 @@ static bool open_parts(struct server *s, const struct server_options *options,
     s->pawl->traces_per_million = tracer_share(s->tracer);
     pawl_observe(s->pawl, observe, s);
     tidy_artifacts(s);
-    return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+    return use_config(s, config, err) && use_limits(s, config, err) && start_runner(s, err)
+        && server_schedule(s, config, err)
         && alerter_use(s->alerter, config, err)
         && (!listens || listen_safely(s, err));
 }
@@ -362,7 +374,8 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!server_schedule(s, config, err) || !use_config(s, config, err)
+    if (!server_schedule(s, config, err) || !use_limits(s, config, err)
+        || !use_config(s, config, err)
         || !alerter_use(s->alerter, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);
