@@ -166,6 +166,7 @@ bool __wrap_execution_reconcile(struct tx *tx, struct execution *execution,
     if (planted_now != PLANTED_SWEEP_TAKES_COMMITTED)
         return __real_execution_reconcile(tx, execution, err);
     execution->status = EXECUTION_IN_PROGRESS;  // or the table of states would see it
+    execution->committed_at = 0;
     return execution_end(tx, execution, END_LEASE_EXPIRED, &silent, err);
 }
 

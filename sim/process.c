@@ -272,7 +272,7 @@ static void start(struct sim *sim, void *self, struct request *request)
     }
     p->up = true;
     say(sim, p, "started");
-    if (sim->deaths > 0)
+    if (sim->deaths > 0 && dice_chance(&sim->network, 30))
         inspect(sim, p);
     boot(sim, p);
 }

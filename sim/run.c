@@ -189,8 +189,9 @@ static void begin_calm(struct sim *sim)
 
 static bool enough(const struct sim *sim)
 {
-    return sim->steps >= sim->options.steps
-        || sim->match.model.execution_count >= EXECUTIONS_ENOUGH;
+    const struct reference *model = &sim->match.model;
+    return sim->steps >= sim->options.steps || model->execution_count >= EXECUTIONS_ENOUGH
+        || (model->job_count >= sim->swarm.jobs_max && all_ended(sim));
 }
 
 static void step(struct sim *sim, const struct event_due *event)
