@@ -10,6 +10,8 @@ FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
 STRIDE ?= 1
+SEEDS ?= 1..20000
+SIM_S ?= 600
 export DESTDIR
 
 .PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
@@ -104,6 +106,7 @@ torture-cron: ## CASES=20000 cron expressions around DST changes, compared with 
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
 
+<<<<<<< HEAD
 torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
 	@tools/packages build test
 	@tools/build build
@@ -112,6 +115,17 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
+=======
+torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --seeds $(SEEDS) --for $(SIM_S) --marks --progress
+
+torture-sim-bugs: ## plants each mistake in turn: the simulator must find it in SEEDS=1..20000
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --bugs --seeds $(SEEDS)
+>>>>>>> refs/heads/sim
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint

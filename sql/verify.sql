@@ -226,14 +226,14 @@ SELECT j.id, j.origin || ' of ' || j.parent
 
 -- name: verify_job_change
 -- invariant: a changed job says so in its audit trail, and its new queue and priority are valid
--- scans: a view of one row
+-- scans: the newest pruned seal, one row
 SELECT c.job, 'queue ' || c.queue || ', priority ' || c.priority
   FROM changes c
+  LEFT JOIN jobs j ON j.id = c.job
  WHERE c.job > $1 AND c.job <= $2
    AND (c.priority NOT BETWEEN -100 AND 100
      OR NOT EXISTS (SELECT 1 FROM queues q WHERE q.id = c.queue)
-     OR (EXISTS (SELECT 1 FROM jobs j  -- what an older one's events said may be pruned
-                  WHERE j.id = c.job AND j.created_at > (SELECT at FROM audit_pruned))
+     OR (j.created_at > (SELECT at FROM audit_pruned)  -- the events of older ones may be gone
          AND NOT EXISTS (SELECT 1 FROM audit_events a
                            JOIN audit_event_names n ON n.event = a.event
                           WHERE a.job = c.job AND n.name = 'job.changed')));
