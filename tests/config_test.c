@@ -341,7 +341,7 @@ static const struct {
     const char *key;
     const char *values[8];
 } bad_own_values[] = {
-    { "store", { "x", "\"sqlite:\"", "postgres://localhost/x", "[]", "{}", "~", NULL } },
+    { "store", { "x", "\"sqlite:\"", "mysql://localhost/x", "[]", "{}", "~", NULL } },
     { "listen", { "x", "7319", ":7319", "\"localhost:\"", "localhost:99999", "\"[::1]\"",
                   NULL } },
     { "environment", { "Live", "a-b", "abcdefghijklmnopq", "[]", "~", NULL } },
