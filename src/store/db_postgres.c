@@ -250,7 +250,7 @@ static struct str text_for_many(struct arena *arena, enum query query)
                 continue;
             char *end = NULL;
             long argument = strtol(c + 1, &end, 10);
-            buf_add_int(&sql, row * queries[query].arguments + argument, 1);
+            buf_add_int(&sql, (int64_t)row * queries[query].arguments + argument, 1);
             c = end - 1;
         }
     }

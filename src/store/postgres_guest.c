@@ -8,7 +8,7 @@
 #include "store/guest.h"
 #include "store/postgres.h"
 
-#define STATEMENT_MS (5 * 60 * 1000)  // for Pawl's own, as postgres_open.c sets it
+#define STATEMENT_MS INT64_C(300000)  // for Pawl's own, as postgres_open.c sets it
 
 // ----- text that cannot end its transaction
 

@@ -24,9 +24,8 @@ static bool load(struct pawl_error *err)
 {
     void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return fail(err, PAWL_STORE, "PostgreSQL's client library (libpq) is needed for this "
-                                     "store and cannot be loaded: %s",
-                    dlerror());
+        return fail(err, PAWL_STORE, "a store on PostgreSQL needs its client library, libpq.so.5, "
+                                     "which cannot be loaded here: install libpq5");
     for (size_t i = 0; i < countof(functions); i++) {
         void *function = dlsym(library, functions[i].name);
         if (!function) {
