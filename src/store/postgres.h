@@ -21,7 +21,7 @@ struct answer {
     int row, rows;
 };
 
-enum { PARAMETERS_MAX = LATER_ROWS * 22,
+enum { PARAMETERS_MAX = LATER_ROWS * 40,
        NUMBER_BYTES = 24 };
 
 // What libpq wants to know of the parameters of a statement.
