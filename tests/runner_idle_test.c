@@ -56,6 +56,8 @@ TEST(RUN_9_a_tick_waits_until_the_answer_of_the_last_was_looked_at)
     EXPECT(!tick_is_due(&runner));
 }
 
+SQLITE_ONLY(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second,
+            "every answer of a server is a wake-up")
 TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4)
 {
     enum { SECONDS_IDLE = 3, SLACK = 4 };  // the slack: this thread, and a tick at either end

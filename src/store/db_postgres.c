@@ -55,7 +55,8 @@ static void rollback(struct db *db)
 static void note_version(struct postgres *postgres, const PGresult *result)
 {
     int64_t version = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
-    postgres->moved = postgres->version != 0 && version != postgres->version;
+    postgres->moved = version > schema_version_known()
+                   || (postgres->version != 0 && version != postgres->version);
     postgres->version = version;
 }
 
