@@ -9,12 +9,12 @@ SEED ?= 1
 FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
+STRIDE ?= 1
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron torture-models torture-power
-.PHONY: torture-stop coverage
-.PHONY: fuzz-cron fuzz-zone
+.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile)
+.PHONY: coverage
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -89,6 +89,11 @@ torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=1000
 	@tools/packages build test
 	@tools/build build
 	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
+
+torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
+	@tools/packages build test
+	@tools/build build
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
 
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test

@@ -175,6 +175,7 @@ struct pawl_job {
     const char *const *after;     // ids of jobs: it runs when all of them have SUCCEEDED ...
     size_t after_count;           // ... and fails when one ends otherwise; at most 64
     const char *batch_id;         // the batch it joins, which must not have ended
+    const char *limit_key;        // what limits per key of its type go by; NULL: none of them
 };
 
 struct pawl_ticket {
@@ -269,6 +270,27 @@ struct pawl_batch_status {
 PAWL_API PAWL_CHECKED bool pawl_batch_get(struct pawl *pawl, const char *batch_id,
                                           struct pawl_batch_status *status,
                                           struct pawl_error *err);
+
+// ----- limits
+
+// How many jobs may run at once, and begin per time, in all processes on the store together. One of
+// the three names says whose limit it is; none of them: that of each org without one of its own.
+struct pawl_limit {
+    const char *queue;
+    const char *job_type;
+    const char *org_id;
+    bool per_key;          // with job_type: of its jobs of one org with one limit_key
+    int64_t max_running;   // 0: no limit
+    const char *rate;      // "100/s", "10/m", "500/h", "10/m burst 3"; NULL: no limit
+    bool pause;            // of a job_type: PAWL_RATE_LIMITED keeps its jobs of the org waiting ...
+    bool pause_all;        // ... with `pause`: those of every org ...
+    int64_t pause_us;      // ... so long, unless the job says how long; 0: 30 s
+};
+
+// Sets it in the store, where it stays; what runs already counts. One that says nothing takes the
+// limit away.
+PAWL_API PAWL_CHECKED bool pawl_limit(struct pawl *pawl, const struct pawl_limit *limit,
+                                      struct pawl_error *err);
 
 // ----- handlers
 

@@ -9,7 +9,7 @@ static const struct {
     actor_kind *make;
 } kinds[] = {
     { "clients", clients_make },     { "workers", workers_make }, { "sweepers", sweepers_make },
-    { "operators", operators_make }, { "chaos", chaos_make },
+    { "operators", operators_make }, { "schedulers", schedulers_make }, { "chaos", chaos_make },
 };
 
 void actors_make(struct sim *sim)

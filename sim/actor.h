@@ -19,7 +19,8 @@ void actors_make(struct sim *sim);
 
 // For the kinds of them.
 typedef void actor_kind(struct sim *sim);
-actor_kind clients_make, workers_make, sweepers_make, operators_make, chaos_make;
+actor_kind clients_make, workers_make, sweepers_make, operators_make,
+    schedulers_make, chaos_make;
 
 // `actor` has been allocated by whoever makes it.
 void actor_add(struct sim *sim, struct actor *actor, const char *kind, size_t number);

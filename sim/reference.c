@@ -161,6 +161,22 @@ static struct ref_job *add_job(struct reference *r, const struct contract *contr
     return job;
 }
 
+bool ref_has_slot(const struct reference *r, pawl_time slot)
+{
+    for (const struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
+        if (job->contract.policy.slot && job->contract.scheduled_for == slot && job->number == 0)
+            return true;
+    return false;
+}
+
+bool ref_slot(struct reference *r, const struct contract *contract)
+{
+    if (ref_has_slot(r, contract->scheduled_for))
+        return false;
+    add_job(r, contract);
+    return true;
+}
+
 static bool same_content(const struct contract *a, const struct contract *b)
 {
     return str_eq(a->job_type, b->job_type) && str_eq(a->payload, b->payload)

@@ -135,6 +135,10 @@ enum pawl_code ref_resume(struct reference *r, struct str queue);
 bool ref_paused(const struct reference *r, struct str queue, struct str org);
 enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended);
 
+// The job of a slot. False: the slot was claimed before.
+bool ref_slot(struct reference *r, const struct contract *contract);
+bool ref_has_slot(const struct reference *r, pawl_time slot);
+
 // Answers indexes of executions, at most `claim->limit`; new ones wait for their ids.
 enum pawl_code ref_claim(struct reference *r, const struct claim *claim, size_t *taken,
                          size_t *count);

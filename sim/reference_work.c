@@ -193,10 +193,10 @@ static size_t lease_finish(struct reference *r, const struct claim *claim, struc
     return (size_t)(e - r->executions);
 }
 
-// A paused queue is closed to everybody, a paused share to its own org.
-static bool closed(const struct reference *r, struct str queue)
+// Of a paused queue nothing is taken, of a paused share nothing of its org.
+static bool open(const struct reference *r, struct str queue, const struct ref_job *job)
 {
-    return ref_paused(r, queue, S("")) || (r->org.n > 0 && ref_paused(r, queue, r->org));
+    return !ref_paused(r, queue, S("")) && !ref_paused(r, queue, job->contract.org_id);
 }
 
 // What has waited longest to be finished.
@@ -206,7 +206,7 @@ static struct ref_execution *next_finish(struct reference *r, const struct claim
     struct ref_execution *next = NULL;
     for (struct ref_execution *e = r->executions; e < r->executions + r->execution_count; e++)
         if (live(e) && e->free && e->finish_at.min <= r->now
-            && wanted(r, claim, queue, job_of(r, e)) && !closed(r, queue)
+            && wanted(r, claim, queue, job_of(r, e)) && open(r, queue, job_of(r, e))
             && (!next || e->finish_at.min < next->finish_at.min))
             next = e;
     return next;
@@ -228,8 +228,7 @@ static bool takeable(const struct reference *r, const struct claim *claim, struc
                      const struct ref_job *job)
 {
     return wanted(r, claim, queue, job) && ref_ready(r, job) && job->run_at <= r->now
-        && !closed(r, queue)
-        && !ref_paused(r, queue, job->contract.org_id);
+        && open(r, queue, job);
 }
 
 static struct ref_job *first_of_org(struct reference *r, const struct claim *claim,

@@ -53,7 +53,7 @@ struct request {
 extern const struct call call_enqueue, call_submit, call_cancel, call_change, call_retry,
     call_finish_end, call_replay, call_discard, call_pause, call_resume, call_purge, call_claim,
     call_start, call_heartbeat, call_step, call_commit, call_done, call_fail, call_release,
-    call_sweep, call_boot;
+    call_sweep, call_boot, call_tick, call_trigger;
 
 // The request is the actor's own: a copy travels. Lost, late or twice, as the seed says.
 void request_send(struct sim *sim, const struct request *request);

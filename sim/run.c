@@ -9,6 +9,7 @@
 #include "actor.h"
 #include "doubt.h"
 #include "engine/api_key.h"
+#include "engine/schedule.h"
 #include "inspect.h"
 
 enum { CHECK_EVERY = 400,       // calls between two checks of every invariant
@@ -67,6 +68,27 @@ static void make_files(void)
     atexit(remove_files);
 }
 
+static bool put_schedule(struct tx *tx, struct pawl_error *err)
+{
+    enum schedule_put what;
+    struct caller caller = sim_everybody;
+    struct schedule schedule = {
+        .name = SIM_SCHEDULE,
+        .job_type = S("report"),
+        .payload = S("{}"),
+        .every_us = SIM_SLOT_US,
+        .coalesce_said = true,
+        .coalesce = true,
+        .misfire_grace_us = DAYS(30),
+        .max_instances = 1000,
+        .expected_us = DAYS(15),
+        .policy = schedule_policy(policy_builtin(S("default")), DAYS(15)),
+    };
+    caller.org_id = sim_orgs[0];
+    tx->caller = &caller;
+    return schedule_put(tx, &schedule, SCHEDULE_FROM_API, &what, err);
+}
+
 static bool fill(struct db *db, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
@@ -78,7 +100,7 @@ static bool fill(struct db *db, struct pawl_error *err)
         if (!org_intern(&tx, sim_orgs[i], &org, err))
             return false;
     }
-    return tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
+    return put_schedule(&tx, err) && tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
         && tx_commit(&tx, err);
 }
 

@@ -25,6 +25,9 @@ enum { ORGS = 2,
        QUEUES = 3,
        ACTORS_MAX = 48 };
 
+#define SIM_SCHEDULE S("tick")
+#define SIM_SLOT_US SECONDS(10)  // from one slot to the next
+
 extern const struct str sim_orgs[ORGS];  // a store gets to know them in this order
 extern const struct str sim_queues[QUEUES];
 extern const struct caller sim_everybody;
@@ -32,7 +35,7 @@ extern const struct caller sim_everybody;
 struct sim_options {
     uint64_t seed;
     size_t steps;          // calls of the engine before the calm
-    uint64_t without;      // bits of enum rate that are switched off
+    uint64_t without;      // bits of enum fault_rate that are switched off
     enum planted planted;
     bool trace;            // print every event
 };

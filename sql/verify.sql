@@ -661,6 +661,7 @@ SELECT w.job, 'waits for ' || w.awaited || ', and has ended or says nothing of i
 SELECT p.job, 'blocked by jobs, and waits for none' FROM parked p
  WHERE p.job > $1 AND p.job <= $2 AND p.reason = 'blocked' AND p.serial_key = ''
    AND NOT EXISTS (SELECT 1 FROM job_links l WHERE l.job = p.job AND l.pending > 0)
+   AND NOT EXISTS (SELECT 1 FROM job_limit_waits w WHERE w.job = p.job)
 UNION ALL
 SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM job_links l
  WHERE l.job > $1 AND l.job <= $2 AND l.pending > 0
@@ -669,6 +670,33 @@ SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM job_l
                     WHERE p.job = l.job
                       AND (p.reason IN ('held', 'delayed')
                         OR (p.reason = 'blocked' AND p.serial_key = '')));
+
+-- name: verify_job_limit_waits
+-- invariant: a job that waits for its limit key is parked, and somebody will look at the key
+SELECT w.job, 'waits for its limit key, and is not parked' FROM job_limit_waits w
+ WHERE w.job > $1 AND w.job <= $2
+   AND NOT EXISTS (SELECT 1 FROM parked p
+                    WHERE p.job = w.job AND p.reason = 'blocked' AND p.serial_key = '')
+UNION ALL
+SELECT w.job, 'waits for another limit key than its own' FROM job_limit_waits w
+  JOIN jobs j ON j.id = w.job
+ WHERE w.job > $1 AND w.job <= $2
+   AND (w.type <> j.type OR w.org <> j.org OR w.limit_key IS DISTINCT FROM j.limit_key)
+UNION ALL
+SELECT w.job, 'waits for its limit key, and nobody will look at it' FROM job_limit_waits w
+ WHERE w.job > $1 AND w.job <= $2
+   AND NOT EXISTS (SELECT 1 FROM job_limit_buckets b
+                    WHERE b.scope = 3 AND b.subject = w.type AND b.org = w.org
+                      AND b.limit_key = w.limit_key AND b.wake_at IS NOT NULL);
+
+-- name: verify_job_limit_holds
+-- invariant: what is counted under a limit is counted as what it is
+SELECT h.job, 'held as another' FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+  JOIN jobs j ON j.id = h.job
+ WHERE h.job > $1 AND h.job <= $2
+   AND (h.queue <> e.queue OR h.type <> e.type OR h.org <> e.org
+     OR h.limit_key <> coalesce(j.limit_key, ''));
 
 -- name: verify_store_batch
 -- invariant: a batch has as many jobs, and as many that ended, as it says

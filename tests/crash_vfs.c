@@ -90,13 +90,15 @@ static struct denial deny(enum vfs_operation kind)
 
 static void mutex_end(pthread_mutex_t **held)
 {
+    crash_vfs.inside = false;
     pthread_mutex_unlock(*held);
 }
 
 // Until the end of the function.
-#define ALONE                                                                \
+#define ALONE                                                                   \
     __attribute__((cleanup(mutex_end), unused)) pthread_mutex_t *held = &mutex; \
-    pthread_mutex_lock(held)
+    pthread_mutex_lock(held);                                                   \
+    crash_vfs.inside = true
 
 static void unlock_shm(struct handle *handle)
 {

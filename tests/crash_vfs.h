@@ -34,6 +34,7 @@ struct crash_vfs {
     int64_t count[VFS_OPERATIONS];
     int64_t failed;      // by `fail_at`
     bool dark;           // the power is off
+    bool inside;         // an operation is under way: what it allocates is the test's own
     // What is to happen; 0 and false: nothing.
     int64_t cut_at;      // the power goes at this change, before it is made
     int64_t fail_at;     // this operation fails ...

@@ -56,7 +56,8 @@ static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct
     struct script played = cut(stage, &dice, t);
     if (compound)
         cut_recovery(stage, &dice, t);
-    bool survived = stage_judge(stage, &played, seed % 8 == 0, &err);
+    struct judgement how = { .thoroughly = seed % 8 == 0 };
+    bool survived = stage_judge(stage, &played, how, &err);
     if (!survived)
         print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
                       (unsigned long long)seed, err.message);

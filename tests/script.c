@@ -206,15 +206,14 @@ static bool same(const struct contents *a, const struct contents *b)
 }
 
 // What was acknowledged is there, and at most the one transaction more that was not answered.
-static bool judge_contents(const struct stage *stage, const struct script *played, struct db *db,
+static bool judge_contents(const struct stage *stage, size_t known, bool exact, struct db *db,
                            struct pawl_error *err)
 {
     struct contents found;
     if (!contents_read(db, &found))
         return fail(err, PAWL_DAMAGED, "the store cannot be read");
-    size_t known = played->acknowledged;
     if (same(&found, &stage->history[known])
-        || (known < stage->transactions && same(&found, &stage->history[known + 1])))
+        || (!exact && known < stage->transactions && same(&found, &stage->history[known + 1])))
         return true;
     for (size_t i = 0; i <= stage->transactions; i++)
         if (same(&found, &stage->history[i]))
@@ -232,14 +231,15 @@ static bool one_more(struct script *s, struct tx *tx, struct pawl_error *err)
     return job_enqueue(tx, &contract, &job, &deduplicated, err);
 }
 
-bool stage_judge(struct stage *stage, const struct script *played, bool thoroughly,
+bool stage_judge(struct stage *stage, const struct script *played, struct judgement how,
                  struct pawl_error *err)
 {
     struct script s = stage_reopen(stage);
-    bool judged = script_open(&s, err) && judge_contents(stage, played, s.db, err)
+    bool judged = script_open(&s, err)
+        && judge_contents(stage, played->acknowledged, how.exact, s.db, err)
         && db_intact(s.db, false, err);
     stage->box.world.dice = 815;  // other ids than those of the play
-    if (thoroughly)
+    if (how.thoroughly)
         judged = judged && judge_records(&s, err) && script_do(&s, one_more, err);
     script_close(&s);
     return judged;

@@ -72,9 +72,15 @@ struct script stage_reopen(struct stage *stage);
 // Opens, plays and closes; false: it was disturbed.
 CHECKED bool stage_play(struct stage *stage, struct script *s, struct pawl_error *err);
 
+// How strictly what a disturbed play left is judged.
+struct judgement {
+    bool exact;       // the transaction that failed must not be there: somebody was told so
+    bool thoroughly;  // verify once more, and go on working
+};
+
 // Opens the store as Pawl does and judges what a disturbed play left: that its contents are those
 // after what was acknowledged, or after the one transaction more that was not answered, and that
-// the file is whole. These contents have passed verify once; `thoroughly`: they do again, and the
-// store goes on. False: `err` says what is wrong.
-CHECKED bool stage_judge(struct stage *stage, const struct script *played, bool thoroughly,
+// the file is whole. Each of these contents has passed verify once. False: `err` says what is
+// wrong.
+CHECKED bool stage_judge(struct stage *stage, const struct script *played, struct judgement how,
                          struct pawl_error *err);

@@ -10,6 +10,7 @@
 #include "cli/artifact.h"
 #include "cli/batch.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "engine/api_key.h"
 #include "engine/job_bulk.h"
 #include "engine/letter.h"
@@ -85,6 +86,9 @@ struct backend {
     bool (*queue_purge)(struct cli *cli, struct str queue, struct purging *purging,
                         struct pawl_error *err);
 
+    bool (*limits)(struct cli *cli, json_t **limits, struct pawl_error *err);
+    bool (*type_resume)(struct cli *cli, struct str job_type, struct pawl_error *err);
+
     bool (*letters)(struct cli *cli, const struct letter_filter *filter, struct page *page,
                     struct pawl_error *err);
     bool (*letter_groups)(struct cli *cli, const struct letter_filter *filter, json_t **groups,
@@ -122,7 +126,7 @@ struct backend {
 };
 
 // Both have a function of the same name for each but the first, so that the table is written once;
-// those of annotations and artifacts begin with `of`.
+// those of annotations, artifacts and limits begin with `of`.
 #define BACKEND(enqueue_jobs, of)                                                                  \
     {                                                                                              \
         .enqueue = (enqueue_jobs),                                                                 \
@@ -141,6 +145,8 @@ struct backend {
         .queues = list_queues,                                                                     \
         .queue_pause = pause_queue,                                                                \
         .queue_purge = purge_queue,                                                                \
+        .limits = of##_limits,                                                                     \
+        .type_resume = of##_type_resume,                                                           \
         .letters = list_letters,                                                                   \
         .letter_groups = group_letters,                                                            \
         .letter = record_of_letter,                                                                \

@@ -133,7 +133,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
                      INT((int64_t)c->actor_type), TEXT(c->actor_id), TEXT(c->request_id),
                      TEXT(c->correlation_id), TEXT_OR_NONE(c->traceparent),
                      TEXT_OR_NONE(c->authorized_by), INT_OR_NONE(c->parent.high),
-                     TEXT_OR_NONE(c->origin), TEXT(c->payload));
+                     TEXT_OR_NONE(c->origin), TEXT(c->payload), TEXT_OR_NONE(c->limit_key));
 }
 
 static bool limit_wait(struct tx *tx, const struct job *job, struct pawl_error *err)

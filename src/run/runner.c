@@ -37,6 +37,7 @@ static int64_t next_wake(const struct runner *r)
     int64_t slots = scheduler_next(r);
     if (slots < next)
         next = slots;
+    next = r->more_at && r->more_at < next ? r->more_at : next;
     return tick < next ? tick : next;
 }
 
@@ -52,6 +53,7 @@ static void dispatch(struct runner *r)
     scheduler_go_on(r, ticks);
     if (ticks)
         tick_submit(r);
+    claims_look_at_limits(r);
     claims_go_on(r);
 }
 

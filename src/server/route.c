@@ -11,6 +11,7 @@ static const struct routes *const tables[] = {
     &routes_executions,
     &routes_steps,
     &routes_queues,
+    &routes_limits,
     &routes_letters,
     &routes_batches,
     &routes_schedules,

@@ -104,6 +104,10 @@ bool server_changed(struct server *server, int64_t *newest);
 CHECKED bool server_schedule(struct server *server, const struct config *config,
                              struct pawl_error *err);
 
+// The same for limits, whose owner is the instance.
+CHECKED bool server_limit(struct server *server, const struct config *config, struct str set_by,
+                          struct pawl_error *err);
+
 // What is so now, for the metrics.
 CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,
                            struct pawl_error *err);

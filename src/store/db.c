@@ -116,7 +116,7 @@ void db_forget(struct db *db)
 }
 
 // What a write must know of the store before it begins: the latest time in it, whether jobs have
-// links, and that its tables are still the ones this program was made for.
+// links and there are limits, and that its tables are still the ones this program was made for.
 static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
@@ -126,6 +126,7 @@ static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
     bool any = rows_next(&rows);
     *newest = any ? row_int(&rows) : 0;
     tx->has_links = any && row_int(&rows) != 0;
+    tx->has_limits = any && row_int(&rows) != 0;
     if (!rows_ok(&rows, err))
         return false;
     if (db->driver->schema_moved(db) || db->outdated)
@@ -157,7 +158,8 @@ static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
-    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true };
+    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true,
+                        .has_limits = true };
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");

@@ -106,6 +106,7 @@ struct tx {
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
     bool has_links;                 // jobs of the store may be linked to others: engine/links.h
+    bool has_limits;                // engine/limit.h has something to say
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
 };

@@ -25,7 +25,7 @@ static const struct {
 
 enum {
     KINDS = countof(kinds),
-    ARGUMENTS_MAX = 22,
+    ARGUMENTS_MAX = 23,
     TEXT_BYTES_MAX = 16 * 1024,  // a longer one is not copied: its row is inserted at once
 };
 
