@@ -4,12 +4,16 @@ PREFIX ?= /usr/local
 CYCLES ?= 1000
 KILLS ?= 300
 CASES ?= 20000
+STOPS ?= 5000
 SEED ?= 1
 FUZZ_S ?= 60
+LOSSES ?= 100000
+COMPOUND ?= 10000
+STRIDE ?= 1
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
+.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile)
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -76,10 +80,29 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
+torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=10000 during recovery
+	@tools/packages build test
+	@tools/build build
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
+
+torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
+	@tools/packages build test
+	@tools/build build
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
+
+torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
+	@tools/packages build test
+	@tools/build build
+	@STOPS=$(STOPS) BUILD=build build/tests/stop_test
+
+torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
+	@tools/packages build test
+	@tools/check-models --full
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint

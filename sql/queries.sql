@@ -21,6 +21,16 @@ SELECT version, name FROM schema_migrations ORDER BY version;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
+-- name: migration_compatible
+INSERT INTO schema_compatible (version, since) VALUES ($1, $2);
+
+-- The first migration after $1 that a program which knows no more than that cannot work with.
+-- name: migration_strange
+SELECT m.version FROM schema_migrations m
+ WHERE m.version > $1
+   AND NOT EXISTS (SELECT 1 FROM schema_compatible c WHERE c.version = m.version AND c.since <= $1)
+ ORDER BY m.version LIMIT 1;
+
 -- Which table refers to which: one of the application's must not refer to one of ours.
 -- name: references_all
 -- scans: the schema, after the application has changed it
@@ -1315,6 +1325,17 @@ UPDATE artifacts SET job = $3, execution = $4, authoritative = $5
 
 -- name: artifact_delete
 DELETE FROM artifacts WHERE id = $1;
+
+-- A job that works on it, or brought it, and has not ended.
+-- name: artifact_needed_by
+SELECT u.job, j.id_low
+  FROM (SELECT i.job FROM artifact_inputs i WHERE i.artifact = $1
+        UNION ALL
+        SELECT a.job FROM artifacts a WHERE a.id = $1 AND a.job IS NOT NULL) u
+  JOIN jobs j ON j.id = u.job
+  LEFT JOIN outcomes o ON o.job = u.job
+ WHERE o.ended_at IS NULL
+ LIMIT 1;
 
 -- Older than $1, and of no job that is there.
 -- name: artifacts_unused

@@ -230,9 +230,11 @@ SELECT c.job, 'queue ' || c.queue || ', priority ' || c.priority
  WHERE c.job > $1 AND c.job <= $2
    AND (c.priority NOT BETWEEN -100 AND 100
      OR NOT EXISTS (SELECT 1 FROM queues q WHERE q.id = c.queue)
-     OR NOT EXISTS (SELECT 1 FROM audit_events a
-                      JOIN audit_event_names n ON n.event = a.event
-                     WHERE a.job = c.job AND n.name = 'job.changed'));
+     OR (EXISTS (SELECT 1 FROM jobs j  -- what an older one's events said may be pruned
+                  WHERE j.id = c.job AND j.created_at > (SELECT at FROM audit_pruned))
+         AND NOT EXISTS (SELECT 1 FROM audit_events a
+                           JOIN audit_event_names n ON n.event = a.event
+                          WHERE a.job = c.job AND n.name = 'job.changed')));
 
 -- ===== executions
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "explained.h"
-#include "limits.h"
+#include "limited.h"
 
 static const struct {
     enum limit_scope scope;

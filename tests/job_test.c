@@ -426,6 +426,21 @@ TEST_EACH_DB(OPS_15_a_time_within_the_clock_drift_is_now_and_an_older_one_is_ref
     REFUSED(PAWL_INVALID, job_enqueue(tx, &contract, &job, &deduplicated, err));
 }
 
+TEST_EACH_DB(OPS_15_a_job_that_came_due_is_not_leased_before_its_time_when_the_calendar_goes_back)
+{
+    struct contract contract = contract_for(box, "report");
+    contract.scheduled_for = box->world.wall + SECONDS(30);
+    must_add(box, &contract);
+    world_jump(&box->world, SECONDS(31));
+    EXPECT_INT(must_sweep(box).due, 1);
+    world_jump(&box->world, -SECONDS(31));
+    box_reopen(box);
+    struct claimed *claimed = NULL;
+    EXPECT_INT(claim_some(box, "A", 1, &claimed), 0);
+    pass(box, SECONDS(31));
+    EXPECT_INT(claim_some(box, "A", 1, &claimed), 1);
+}
+
 TEST_EACH_DB(OPS_15_repeating_a_request_after_its_time_gives_the_same_job)
 {
     struct contract contract = contract_for(box, "report");

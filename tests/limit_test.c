@@ -1,5 +1,5 @@
 // Limits on what runs at once and begins per time: of queues, types, orgs and keys.
-#include "limits.h"
+#include "limited.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // One sequence of operations, done twice: by the engine on a store and by the reference model.
 //
 // Every operation is drawn from the sequence's own dice, so its seed repeats it. The first
-// difference between the two is kept in `problem` and stops the sequence.
+// difference between the two is kept in `match` and stops the sequence.
 #pragma once
 
 #include "fixture.h"
-#include "reference.h"
+#include "match.h"
 
 enum { SEQUENCE_LEASES_MAX = REF_EXECUTIONS_MAX,
        SEQUENCE_WORKERS = 4 };
@@ -18,18 +18,13 @@ struct given {
 
 struct sequence {
     struct box *box;
-    struct reference model;
+    struct match match;
     struct arena arena;
     uint64_t seed, dice;
     bool verbose;
     bool one_by_one;  // one transaction per operation, not one for all of a moment
     struct tx tx;
     struct caller caller;
-    struct pawl_error err;
-    enum pawl_code code;  // of the operation in hand
-    size_t focus;         // the job it is about; SIZE_MAX: none
-    bool unlike;          // there is a problem
-    char problem[1024];
     struct given given[SEQUENCE_LEASES_MAX];
     size_t given_count;
     struct worker workers[SEQUENCE_WORKERS];
@@ -37,8 +32,7 @@ struct sequence {
     int64_t set_back_us;  // how far the calendar was set back
     size_t operations;
     size_t commits;
-    int64_t effects;            // rows that commits wrote with their own SQL
-    size_t told[REF_JOBS_MAX];  // events of each job when it was last compared in full
+    int64_t effects;  // rows that commits wrote with their own SQL
 };
 
 void sequence_begin(struct sequence *s, struct box *box, uint64_t seed);
@@ -53,22 +47,15 @@ size_t pick(struct sequence *s, size_t count);  // 0 to count - 1
 bool chance(struct sequence *s, size_t percent);
 int64_t between(struct sequence *s, int64_t min, int64_t max);
 
-void differ(struct sequence *s, const char *format, ...) PRINTF(2, 3);
-
 // The transaction of this moment, in the name of an org; empty: of Pawl itself.
 struct tx *moment(struct sequence *s, struct str org);
 void moment_over(struct sequence *s);  // commits
 
 // The engine's answer must be the model's.
-void answer(struct sequence *s, const char *what, bool done, enum pawl_code expected);
+void answered(struct sequence *s, const char *what, bool done, enum pawl_code expected);
 
-// A new job of the model gets the id and the key it has in the store.
-void adopt_job(struct sequence *s, size_t index, const struct job *job);
-void adopt_newest(struct sequence *s, size_t count);  // the same, for the newest ones
-
-// Every job of the sequence must be as the model says; the ones in hand, or all, with their
-// history.
-void compare(struct sequence *s, bool all);
+// Every job of the sequence must be as the model says; see match.h.
+void compare_all(struct sequence *s, bool all);
 
 // ----- operations, on both sides
 

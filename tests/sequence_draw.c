@@ -55,7 +55,7 @@ static struct str some_key(struct sequence *s)
 static pawl_time some_time(struct sequence *s)
 {
     static const int64_t spans[] = { 1, MILLISECONDS(5), SECONDS(3), MINUTES(5), HOURS(2) };
-    return s->model.now + between(s, 0, ONE_OF(s, spans)) - (chance(s, 10) ? SECONDS(70) : 0)
+    return s->match.model.now + between(s, 0, ONE_OF(s, spans)) - (chance(s, 10) ? SECONDS(70) : 0)
          - (chance(s, 10) ? SECONDS(30) : 0);
 }
 
@@ -87,7 +87,7 @@ static void do_claim(struct sequence *s);
 
 static void do_enqueue(struct sequence *s)
 {
-    if (s->model.job_count >= JOBS_WANTED && chance(s, 90)) {
+    if (s->match.model.job_count >= JOBS_WANTED && chance(s, 90)) {
         do_claim(s);
         return;
     }
@@ -96,27 +96,27 @@ static void do_enqueue(struct sequence *s)
     struct contract contract = some_contract(s, org);
     struct job job;
     bool deduplicated = false, expected = false;
-    size_t before = s->model.job_count;
-    bool done = job_enqueue(tx, &contract, &job, &deduplicated, &s->err);
-    answer(s, "enqueue", done, ref_enqueue(&s->model, &contract, &s->focus, &expected));
-    if (!done || s->unlike)
+    size_t before = s->match.model.job_count;
+    bool done = job_enqueue(tx, &contract, &job, &deduplicated, &s->match.err);
+    answered(s, "enqueue", done, ref_enqueue(&s->match.model, &contract, &s->match.focus, &expected));
+    if (!done || s->match.unlike)
         return;
     if (deduplicated != expected)
-        differ(s, "enqueue: deduplicated or not");
-    if (s->model.job_count > before)
-        adopt_job(s, s->focus, &job);
-    if (!id_eq(s->model.jobs[s->focus].id, job.id))
-        differ(s, "enqueue: another job");
+        differ(&s->match, "enqueue: deduplicated or not");
+    if (s->match.model.job_count > before)
+        adopt_job(&s->match, s->match.focus, &job);
+    if (!id_eq(s->match.model.jobs[s->match.focus].id, job.id))
+        differ(&s->match, "enqueue: another job");
 }
 
 // One of the jobs, or one that does not exist; often in the name of its org.
 static struct id some_job(struct sequence *s)
 {
     moment(s, orgs[0]);
-    if (s->model.job_count == 0 || chance(s, 2))
+    if (s->match.model.job_count == 0 || chance(s, 2))
         return (struct id){ between(s, 1, INT32_MAX), 1 };
-    s->focus = pick(s, s->model.job_count);
-    const struct ref_job *job = &s->model.jobs[s->focus];
+    s->match.focus = pick(s, s->match.model.job_count);
+    const struct ref_job *job = &s->match.model.jobs[s->match.focus];
     struct str org = job->contract.org_id;
     if (chance(s, 10))
         org = chance(s, 50) ? S("") : ONE_OF(s, orgs);
@@ -130,8 +130,8 @@ static void on_some_job(struct sequence *s, const char *what,
 {
     struct id id = some_job(s);
     struct job job;
-    bool done = act(&s->tx, id, &job, &s->err);
-    answer(s, what, done, model(&s->model, id));
+    bool done = act(&s->tx, id, &job, &s->match.err);
+    answered(s, what, done, model(&s->match.model, id));
 }
 
 static void do_submit(struct sequence *s)
@@ -161,21 +161,21 @@ static void do_change(struct sequence *s)
         .priority = chance(s, 95) ? between(s, -2, 2) : 101,
         .queue = chance(s, 95) ? ONE_OF(s, queues) : S("q:deadletter"),
     };
-    bool done = job_change(&s->tx, id, &change, &job, &s->err);
-    answer(s, "change", done, ref_change(&s->model, id, &change));
+    bool done = job_change(&s->tx, id, &change, &job, &s->match.err);
+    answered(s, "change", done, ref_change(&s->match.model, id, &change));
 }
 
 static void do_retry(struct sequence *s)
 {
     struct id id = some_job(s);
     struct job job;
-    size_t before = s->model.job_count;
+    size_t before = s->match.model.job_count;
     if (before >= JOBS_ENOUGH)
         return;
-    bool done = job_retry(&s->tx, id, &job, &s->err);
-    answer(s, "retry", done, ref_retry(&s->model, id));
-    if (done && !s->unlike)
-        adopt_job(s, before, &job);
+    bool done = job_retry(&s->tx, id, &job, &s->match.err);
+    answered(s, "retry", done, ref_retry(&s->match.model, id));
+    if (done && !s->match.unlike)
+        adopt_job(&s->match, before, &job);
 }
 
 // ----- claims
@@ -183,19 +183,19 @@ static void do_retry(struct sequence *s)
 static void give(struct sequence *s, const struct claim *claim, const struct claimed *claimed,
                  size_t index)
 {
-    struct ref_execution *e = &s->model.executions[index];
+    struct ref_execution *e = &s->match.model.executions[index];
     bool finish = e->status == EXECUTION_COMMITTED;
     if (e->id.high == 0)
         e->id = claimed->execution.id;
-    if (!id_eq(claimed->job.id, s->model.jobs[e->job].id) || !id_eq(claimed->execution.id, e->id))
-        differ(s, "claim: it took job %llx, not job %zu", (long long)claimed->job.id.high, e->job);
+    if (!id_eq(claimed->job.id, s->match.model.jobs[e->job].id) || !id_eq(claimed->execution.id, e->id))
+        differ(&s->match, "claim: it took job %llx, not job %zu", (long long)claimed->job.id.high, e->job);
     if (claimed->finish != finish || claimed->execution.attempt != e->attempt)
-        differ(s, "claim: job %zu, another phase or attempt", e->job);
+        differ(&s->match, "claim: job %zu, another phase or attempt", e->job);
     if (s->verbose)
         print_message("      takes job %zu attempt %lld%s\n", e->job, (long long)e->attempt,
                       finish ? " to finish it" : "");
     s->given[s->given_count++] = (struct given){ lease_of(&claimed->execution, &claim->worker),
-                                                 s->model.org };
+                                                 s->match.model.org };
 }
 
 void claim_with(struct sequence *s, const struct claim *claim)
@@ -204,13 +204,13 @@ void claim_with(struct sequence *s, const struct claim *claim)
     size_t taken[REF_JOBS_MAX], count = 0, expected = 0;
     if (s->given_count + claim->limit > SEQUENCE_LEASES_MAX)
         return;
-    bool done = execution_claim(&s->tx, claim, &claimed, &count, &s->err);
-    answer(s, "claim", done, ref_claim(&s->model, claim, taken, &expected));
-    if (!done || s->unlike)
+    bool done = execution_claim(&s->tx, claim, &claimed, &count, &s->match.err);
+    answered(s, "claim", done, ref_claim(&s->match.model, claim, taken, &expected));
+    if (!done || s->match.unlike)
         return;
     if (count != expected)
-        differ(s, "claim: it took %zu, not %zu", count, expected);
-    for (size_t i = 0; i < count && !s->unlike; i++)
+        differ(&s->match, "claim: it took %zu, not %zu", count, expected);
+    for (size_t i = 0; i < count && !s->match.unlike; i++)
         give(s, claim, &claimed[i], taken[i]);
 }
 
@@ -247,10 +247,10 @@ static void do_claim(struct sequence *s)
 // Whether the lease was alive when last seen; the model knows more.
 static bool seems_live(struct sequence *s, const struct given *given)
 {
-    for (size_t i = 0; i < s->model.execution_count; i++) {
-        const struct ref_execution *e = &s->model.executions[i];
+    for (size_t i = 0; i < s->match.model.execution_count; i++) {
+        const struct ref_execution *e = &s->match.model.executions[i];
         if (id_eq(e->id, given->lease.execution)) {
-            s->focus = e->job;
+            s->match.focus = e->job;
             return e->status != EXECUTION_DONE && e->status != EXECUTION_ABORTED;
         }
     }
@@ -294,8 +294,8 @@ static void do_start(struct sequence *s)
 {
     struct lease lease = some_lease(s);
     struct execution e;
-    bool done = execution_start(&s->tx, &lease, &e, &s->err);
-    answer(s, "start", done, ref_start(&s->model, &lease));
+    bool done = execution_start(&s->tx, &lease, &e, &s->match.err);
+    answered(s, "start", done, ref_start(&s->match.model, &lease));
 }
 
 static void do_heartbeat(struct sequence *s)
@@ -305,8 +305,8 @@ static void do_heartbeat(struct sequence *s)
                                  .message = S("on the way") };
     const struct progress *with = chance(s, 30) ? &progress : NULL;
     struct execution e;
-    bool done = execution_heartbeat(&s->tx, &lease, with, &e, &s->err);
-    answer(s, "heartbeat", done, ref_heartbeat(&s->model, &lease, with, true));
+    bool done = execution_heartbeat(&s->tx, &lease, with, &e, &s->match.err);
+    answered(s, "heartbeat", done, ref_heartbeat(&s->match.model, &lease, with, true));
 }
 
 static void do_progress(struct sequence *s)
@@ -314,8 +314,8 @@ static void do_progress(struct sequence *s)
     struct lease lease = some_lease(s);
     struct progress progress = { .percent = between(s, -1, 100) };
     struct execution e;
-    bool done = execution_progress(&s->tx, &lease, &progress, &e, &s->err);
-    answer(s, "progress", done, ref_heartbeat(&s->model, &lease, &progress, false));
+    bool done = execution_progress(&s->tx, &lease, &progress, &e, &s->match.err);
+    answered(s, "progress", done, ref_heartbeat(&s->match.model, &lease, &progress, false));
 }
 
 static bool is_held(const struct holding *held, size_t count, struct id id)
@@ -329,18 +329,18 @@ static void do_renew(struct sequence *s)
     struct worker w = some_lease(s).worker;
     struct holding *held = NULL;
     size_t count = 0, expected = 0;
-    answer(s, "renew", executions_renew(&s->tx, &w, &held, &count, &s->err), PAWL_OK);
+    answered(s, "renew", executions_renew(&s->tx, &w, &held, &count, &s->match.err), PAWL_OK);
     for (size_t i = 0; i < s->given_count; i++) {
         const struct lease *l = &s->given[i].lease;
         if (!str_eq(l->worker.worker_id, w.worker_id) || !str_eq(l->worker.boot_id, w.boot_id))
             continue;
-        bool renewed = ref_heartbeat(&s->model, l, NULL, true) == PAWL_OK;
+        bool renewed = ref_heartbeat(&s->match.model, l, NULL, true) == PAWL_OK;
         expected += renewed;
         if (renewed != is_held(held, count, l->execution))
-            differ(s, "renew: another set of leases");
+            differ(&s->match, "renew: another set of leases");
     }
     if (expected < count)
-        differ(s, "renew: more than was given");
+        differ(&s->match, "renew: more than was given");
 }
 
 static void do_step(struct sequence *s)
@@ -351,23 +351,23 @@ static void do_step(struct sequence *s)
     struct str result = chance(s, 80) ? results[1] : results[2];
     switch (pick(s, 3)) {
     case 0: {
-        bool done = step_get(&s->tx, &lease, step_names[name], &step, &s->err);
-        answer(s, "step get", done, ref_step_get(&s->model, &lease));
+        bool done = step_get(&s->tx, &lease, step_names[name], &step, &s->match.err);
+        answered(s, "step get", done, ref_step_get(&s->match.model, &lease));
         if (!done)  // the lease may be of no job at all
             break;
-        const struct ref_step *model = &s->model.jobs[s->focus].steps[name];
+        const struct ref_step *model = &s->match.model.jobs[s->match.focus].steps[name];
         if (step.done != model->done || !str_eq(step.result, model->result))
-            differ(s, "step get: another result");
+            differ(&s->match, "step get: another result");
         break;
     }
     case 1: {
-        bool done = step_put(&s->tx, &lease, step_names[name], result, &step, &s->err);
-        answer(s, "step put", done, ref_step_put(&s->model, &lease, name, result));
+        bool done = step_put(&s->tx, &lease, step_names[name], result, &step, &s->match.err);
+        answered(s, "step put", done, ref_step_put(&s->match.model, &lease, name, result));
         break;
     }
     default: {
-        bool done = step_fail(&s->tx, &lease, step_names[name], S("no luck"), &step, &s->err);
-        answer(s, "step fail", done, ref_step_fail(&s->model, &lease, name));
+        bool done = step_fail(&s->tx, &lease, step_names[name], S("no luck"), &step, &s->match.err);
+        answered(s, "step fail", done, ref_step_fail(&s->match.model, &lease, name));
     }
     }
 }
@@ -382,26 +382,26 @@ static bool write_effect(struct tx *tx, void *self, struct pawl_error *err)
 
 static bool moved(struct sequence *s, const struct lease *lease, enum execution_status before)
 {
-    return before == EXECUTION_IN_PROGRESS && s->code == PAWL_OK
-        && id_eq(ref_newest(&s->model, s->focus)->id, lease->execution);
+    return before == EXECUTION_IN_PROGRESS && s->match.code == PAWL_OK
+        && id_eq(ref_newest(&s->match.model, s->match.focus)->id, lease->execution);
 }
 
 void commit_with(struct sequence *s, const struct lease *lease, const struct commit *commit)
 {
     struct execution e;
-    const struct ref_execution *newest = s->given_count ? ref_newest(&s->model, s->focus) : NULL;
+    const struct ref_execution *newest = s->given_count ? ref_newest(&s->match.model, s->match.focus) : NULL;
     enum execution_status before = newest ? newest->status : EXECUTION_LEASED;
-    size_t jobs = s->model.job_count;
+    size_t jobs = s->match.model.job_count;
     enum pawl_code apply = PAWL_OK;
     if (str_eq(commit->result, S("{")))
         apply = PAWL_INVALID;
     else if (commit->self)
         apply = PAWL_CONFLICT;
-    bool done = execution_commit(&s->tx, lease, commit, &e, &s->err);
-    answer(s, "commit", done, ref_commit(&s->model, lease, commit, apply));
-    if (commit->apply && !s->unlike && moved(s, lease, before))
+    bool done = execution_commit(&s->tx, lease, commit, &e, &s->match.err);
+    answered(s, "commit", done, ref_commit(&s->match.model, lease, commit, apply));
+    if (commit->apply && !s->match.unlike && moved(s, lease, before))
         s->effects++;
-    adopt_newest(s, s->model.job_count - jobs);
+    adopt_newest(&s->match, s->match.model.job_count - jobs);
 }
 
 static void do_commit(struct sequence *s)
@@ -419,10 +419,10 @@ static void do_commit(struct sequence *s)
     commit.finish = !commit.done && chance(s, 60);
     if (chance(s, 2))
         commit.result = S("{");
-    if (chance(s, 15) && s->given_count && s->model.job_count < JOBS_ENOUGH) {
+    if (chance(s, 15) && s->given_count && s->match.model.job_count < JOBS_ENOUGH) {
         commit.follow_up_count = 1 + pick(s, 2);
         for (size_t i = 0; i < commit.follow_up_count; i++) {
-            follow_ups[i] = some_contract(s, s->model.jobs[s->focus].contract.org_id);
+            follow_ups[i] = some_contract(s, s->match.model.jobs[s->match.focus].contract.org_id);
             follow_ups[i].scheduled_for = 0;
         }
     }
@@ -437,36 +437,16 @@ static void do_done(struct sequence *s)
 {
     struct lease lease = some_lease(s);
     struct execution e;
-    bool done = execution_done(&s->tx, &lease, &e, &s->err);
-    answer(s, "done", done, ref_done(&s->model, &lease));
-}
-
-// The dice of a finish phase's delay are seen only in the store itself.
-static void adopt_finish(struct sequence *s)
-{
-    for (size_t i = 0; i < s->model.execution_count; i++) {
-        struct ref_execution *e = &s->model.executions[i];
-        if (!e->free || e->finish_at.min == e->finish_at.max)
-            continue;
-        moment_over(s);
-        pawl_time at = box_number(s->box, str_format(&s->arena, "SELECT finish_at FROM executions"
-                                                                " WHERE id = %lld",
-                                                     (long long)e->id.high)
-                                              .s);
-        if (at < e->finish_at.min || at > e->finish_at.max)
-            differ(s, "fail: to be finished at %+lld us, not %+lld to %+lld",
-                   (long long)(at - s->model.now), (long long)(e->finish_at.min - s->model.now),
-                   (long long)(e->finish_at.max - s->model.now));
-        e->finish_at = (struct ref_span){ at, at };
-    }
+    bool done = execution_done(&s->tx, &lease, &e, &s->match.err);
+    answered(s, "done", done, ref_done(&s->match.model, &lease));
 }
 
 void fail_with(struct sequence *s, const struct lease *lease, const struct work_error *error)
 {
     struct execution e;
-    bool done = execution_fail(&s->tx, lease, error, &e, &s->err);
-    answer(s, "fail", done, ref_fail(&s->model, lease, error));
-    adopt_finish(s);
+    bool done = execution_fail(&s->tx, lease, error, &e, &s->match.err);
+    answered(s, "fail", done, ref_fail(&s->match.model, lease, error));
+    adopt_finish(&s->match);
 }
 
 static void do_fail(struct sequence *s)
@@ -485,8 +465,8 @@ static void do_release(struct sequence *s)
 {
     struct lease lease = some_lease(s);
     struct execution e;
-    bool done = execution_release(&s->tx, &lease, &e, &s->err);
-    answer(s, "release", done, ref_release(&s->model, &lease));
+    bool done = execution_release(&s->tx, &lease, &e, &s->match.err);
+    answered(s, "release", done, ref_release(&s->match.model, &lease));
 }
 
 // ----- time
@@ -495,22 +475,22 @@ void sweep_with(struct sequence *s, size_t limit)
 {
     struct swept swept = {0};
     moment(s, S(""));
-    bool done = sweep(&s->tx, limit, &swept, &s->err);
-    struct swept expected = ref_sweep(&s->model, limit);
-    answer(s, "sweep", done, PAWL_OK);
+    bool done = sweep(&s->tx, limit, &swept, &s->match.err);
+    struct swept expected = ref_sweep(&s->match.model, limit);
+    answered(s, "sweep", done, PAWL_OK);
     if (swept.expired != expected.expired || swept.timed_out != expected.timed_out
         || swept.finished != expected.finished || swept.due != expected.due
         || swept.gave_up != expected.gave_up || swept.more != expected.more)
-        differ(s, "sweep: expired, timed out, finished, due, gave up, more: %zu %zu %zu %zu %zu %d,"
+        differ(&s->match, "sweep: expired, timed out, finished, due, gave up, more: %zu %zu %zu %zu %zu %d,"
                   " not %zu %zu %zu %zu %zu %d",
                swept.expired, swept.timed_out, swept.finished,
                swept.due, swept.gave_up, swept.more, expected.expired, expected.timed_out,
                expected.finished, expected.due, expected.gave_up, expected.more);
-    compare(s, false);  // learns what the dice said
-    adopt_finish(s);
-    if (!s->unlike && swept.next != ref_next(&s->model, false))
-        differ(s, "sweep: next in %lld us, not %lld", (long long)(swept.next - s->model.now),
-               (long long)(ref_next(&s->model, false) - s->model.now));
+    compare_all(s, false);  // learns what the dice said
+    adopt_finish(&s->match);
+    if (!s->match.unlike && swept.next != ref_next(&s->match.model, false))
+        differ(&s->match, "sweep: next in %lld us, not %lld", (long long)(swept.next - s->match.model.now),
+               (long long)(ref_next(&s->match.model, false) - s->match.model.now));
 }
 
 static void do_sweep(struct sequence *s)
@@ -529,14 +509,14 @@ static void do_boot(struct sequence *s)
     struct instance instance = { S("one"), s->workers[0].boot_id };
     struct recovered recovered = {0};
     moment(s, S(""));
-    bool done = boot_recover(&s->tx, &instance, limit, &recovered, &s->err);
-    struct recovered expected = ref_recover(&s->model, &instance, limit);
-    answer(s, "boot", done, PAWL_OK);
+    bool done = boot_recover(&s->tx, &instance, limit, &recovered, &s->match.err);
+    struct recovered expected = ref_recover(&s->match.model, &instance, limit);
+    answered(s, "boot", done, PAWL_OK);
     if (recovered.ended != expected.ended || recovered.finished != expected.finished
         || recovered.more != expected.more)
-        differ(s, "boot: %zu ended and %zu finished, not %zu and %zu", recovered.ended,
+        differ(&s->match, "boot: %zu ended and %zu finished, not %zu and %zu", recovered.ended,
                recovered.finished, expected.ended, expected.finished);
-    adopt_finish(s);
+    adopt_finish(&s->match);
 }
 
 void pass_to(struct sequence *s, pawl_time time)
@@ -552,7 +532,7 @@ static void do_pass(struct sequence *s)
 {
     static const int64_t spans[] = { MILLISECONDS(1), MILLISECONDS(20), MILLISECONDS(700),
                                      SECONDS(5), SECONDS(40), MINUTES(15), HOURS(3), DAYS(8) };
-    pawl_time next = ref_next(&s->model, true);
+    pawl_time next = ref_next(&s->match.model, true);
     size_t reach = chance(s, 3) ? countof(spans) : countof(spans) - (chance(s, 60) ? 4 : 2);
     if (next && chance(s, 40))
         pass_to(s, next + between(s, -1, 1));
@@ -593,8 +573,8 @@ void operate(struct sequence *s)
     size_t drawn = pick(s, total), chosen = 0;
     for (; drawn >= operations[chosen].weight; chosen++)
         drawn -= operations[chosen].weight;
-    s->code = PAWL_OK;
-    s->focus = SIZE_MAX;
+    s->match.code = PAWL_OK;
+    s->match.focus = SIZE_MAX;
     s->operations++;
     (s->operations <= 3 ? do_enqueue : operations[chosen].act)(s);
 }

@@ -33,8 +33,8 @@ static void operate_watched(struct sequence *s)
     struct str before = box_contents(s->box);
     operate(s);
     moment_over(s);
-    if (s->code != PAWL_OK && !str_eq(before, box_contents(s->box)))
-        differ(s, "a refusal changed the store");
+    if (s->match.code != PAWL_OK && !str_eq(before, box_contents(s->box)))
+        differ(&s->match, "a refusal changed the store");
 }
 
 // An operation whose transaction is rolled back has not happened, neither in the store nor in what
@@ -44,7 +44,7 @@ static void operate_in_vain(struct sequence *s, struct sequence *kept)
     moment_over(s);
     *kept = *s;
     operate(s);
-    if (s->unlike || s->commits != kept->commits)
+    if (s->match.unlike || s->commits != kept->commits)
         return;  // it differs, or committed by itself: a moment has passed
     tx_end(&s->tx);
     kept->dice = s->dice;
@@ -58,15 +58,15 @@ static void operate_in_vain(struct sequence *s, struct sequence *kept)
 static void run_sequence(struct sequence *s, struct sequence *kept)
 {
     size_t length = 10 + pick(s, 1 + pick(s, 51));  // 10 to 60, more often short
-    while (s->operations < length && !s->unlike) {
+    while (s->operations < length && !s->match.unlike) {
         if (pick(s, LOOK_AT_STORE) == 0)
             operate_watched(s);
         else if (pick(s, TAKE_BACK) == 0)
             operate_in_vain(s, kept);
         else
             operate(s);
-        if (!s->unlike)
-            compare(s, s->operations == length);
+        if (!s->match.unlike)
+            compare_all(s, s->operations == length);
         if (s->one_by_one)
             moment_over(s);
     }
@@ -76,21 +76,21 @@ static void run_sequence(struct sequence *s, struct sequence *kept)
 
 static bool all_ended(const struct sequence *s)
 {
-    for (size_t i = 0; i < s->model.job_count; i++)
-        if (s->model.jobs[i].where != REF_ENDED)
+    for (size_t i = 0; i < s->match.model.job_count; i++)
+        if (s->match.model.jobs[i].where != REF_ENDED)
             return false;
     return true;
 }
 
 static void submit_held(struct sequence *s)
 {
-    for (size_t i = 0; i < s->model.job_count; i++) {
-        struct ref_job *m = &s->model.jobs[i];
+    for (size_t i = 0; i < s->match.model.job_count; i++) {
+        struct ref_job *m = &s->match.model.jobs[i];
         struct job job;
         if (m->where != REF_HELD)
             continue;
-        bool done = job_submit(moment(s, m->contract.org_id), m->id, &job, &s->err);
-        answer(s, "submit", done, ref_submit(&s->model, m->id));
+        bool done = job_submit(moment(s, m->contract.org_id), m->id, &job, &s->match.err);
+        answered(s, "submit", done, ref_submit(&s->match.model, m->id));
     }
 }
 
@@ -112,20 +112,20 @@ static size_t work_off(struct sequence *s, size_t manner)
     size_t first = s->given_count;
     moment(s, S(""));
     claim_with(s, &claim);
-    for (size_t i = first; i < s->given_count && !s->unlike; i++) {
+    for (size_t i = first; i < s->given_count && !s->match.unlike; i++) {
         struct lease *lease = &s->given[i].lease;
         struct execution e;
-        bool finish = execution_load(moment(s, S("")), lease->execution, &e, &s->err)
+        bool finish = execution_load(moment(s, S("")), lease->execution, &e, &s->match.err)
                    && e.status == EXECUTION_COMMITTED;
         if (finish) {
-            bool done = execution_done(&s->tx, lease, &e, &s->err);
-            answer(s, "done", done, ref_done(&s->model, lease));
+            bool done = execution_done(&s->tx, lease, &e, &s->match.err);
+            answered(s, "done", done, ref_done(&s->match.model, lease));
         } else if (manner == 0) {
             fail_with(s, lease, &(struct work_error){ ERROR_TRANSIENT, S("never"), S(""), 0 });
         } else if (manner > 1) {
-            for (size_t j = 0; j < s->model.job_count; j++)
-                if (id_eq(e.job, s->model.jobs[j].id))
-                    s->focus = j;
+            for (size_t j = 0; j < s->match.model.job_count; j++)
+                if (id_eq(e.job, s->match.model.jobs[j].id))
+                    s->match.focus = j;
             commit_with(s, lease, &(struct commit){ .done = true });
         }
     }
@@ -136,23 +136,23 @@ static size_t work_off(struct sequence *s, size_t manner)
 static void drain(struct sequence *s)
 {
     size_t manner = pick(s, 12);
-    pawl_time began = s->model.now;
-    for (size_t round = 0; round < DRAIN_ROUNDS_MAX && !s->unlike; round++) {
+    pawl_time began = s->match.model.now;
+    for (size_t round = 0; round < DRAIN_ROUNDS_MAX && !s->match.unlike; round++) {
         submit_held(s);
         sweep_with(s, 1000);
         size_t taken = work_off(s, manner);
-        compare(s, false);
-        pawl_time next = ref_next(&s->model, true);
+        compare_all(s, false);
+        pawl_time next = ref_next(&s->match.model, true);
         if (all_ended(s) && next == 0)
             break;
         if (taken == 0 && next)  // limits to waits that are over lie hours ahead at most
-            pass_to(s, all_ended(s) ? s->model.now + HOURS(4) : next);
+            pass_to(s, all_ended(s) ? s->match.model.now + HOURS(4) : next);
     }
-    compare(s, true);
-    if (!s->unlike && !all_ended(s))
-        differ(s, "a job does not come to its end");
-    if (s->model.now - began > DAYS(10))
-        differ(s, "the end took too long");
+    compare_all(s, true);
+    if (!s->match.unlike && !all_ended(s))
+        differ(&s->match, "a job does not come to its end");
+    if (s->match.model.now - began > DAYS(10))
+        differ(&s->match, "the end took too long");
 }
 
 // ----- many of them
@@ -186,7 +186,8 @@ static void batch_close(struct batch *b)
 
 static void keep_violation(void *self, const struct violation *violation)
 {
-    differ(self, "verify: %s: job %.*s: %.*s", violation->invariant, STR(violation->job_id),
+    struct sequence *s = self;
+    differ(&s->match, "verify: %s: job %.*s: %.*s", violation->invariant, STR(violation->job_id),
            STR(violation->detail));
 }
 
@@ -196,8 +197,8 @@ static void verify_now(struct sequence *s)
     struct verified verified = {0};
     struct verify_options options = { .self = s, .found = keep_violation };
     moment_over(s);
-    if (!verify(s->box->db, &options, &verified, &s->err))
-        differ(s, "verify: %s", s->err.message);
+    if (!verify(s->box->db, &options, &verified, &s->match.err))
+        differ(&s->match, "verify: %s", s->match.err.message);
 }
 
 // False when engine and model differ: the store is then of no further use.
@@ -205,22 +206,22 @@ static bool batch_run(struct batch *b, uint64_t seed, enum ref_flaw flaw, bool v
 {
     struct sequence *s = b->sequence;
     sequence_begin(s, &b->box, seed);
-    s->model.flaw = flaw;
+    s->match.model.flaw = flaw;
     s->verbose = verbose;
     run_sequence(s, b->kept);
-    if ((seed - 1) % SEQUENCES_PER_STORE < VERIFIED_PER_STORE && !s->unlike)
+    if ((seed - 1) % SEQUENCES_PER_STORE < VERIFIED_PER_STORE && !s->match.unlike)
         verify_now(s);
-    if (!s->unlike)
+    if (!s->match.unlike)
         drain(s);
     sequence_end(s);
     b->effects += s->effects;
-    for (size_t i = 0; i < s->model.job_count; i++) {
-        const struct ref_job *job = &s->model.jobs[i];
+    for (size_t i = 0; i < s->match.model.job_count; i++) {
+        const struct ref_job *job = &s->match.model.jobs[i];
         b->met.ends[job->failure_type]++;
         for (size_t event = 0; event < EVENTS; event++)
             b->met.events[event] += job->events[event];
     }
-    return !s->unlike;
+    return !s->match.unlike;
 }
 
 static int64_t number_from(const char *name, int64_t otherwise)
@@ -254,10 +255,10 @@ static void expect_all_met(const struct met *met)
 
 static void expect_alike(const struct sequence *s)
 {
-    if (s->unlike)
+    if (s->match.unlike)
         print_error("SEQUENCE_SEED=%llu, operation %zu: %s\n", (unsigned long long)s->seed,
-                    s->operations, s->problem);
-    EXPECT(!s->unlike);
+                    s->operations, s->match.problem);
+    EXPECT(!s->match.unlike);
 }
 
 TEST(JOB_6_every_sequence_is_answered_as_the_model_says_and_every_job_reaches_an_end)
@@ -300,7 +301,7 @@ static size_t sequences_until_noticed(enum ref_flaw flaw)
             box_close(&b.box);
     }
     if (noticed)
-        print_message("noticed after %zu sequences: %s\n", noticed, b.sequence->problem);
+        print_message("noticed after %zu sequences: %s\n", noticed, b.sequence->match.problem);
     arena_end(&b.sequence->arena);
     free(b.sequence);
     free(b.kept);

@@ -6,6 +6,7 @@
 // caller.
 #pragma once
 
+#include "cli/annotate.h"
 #include "cli/artifact.h"
 #include "cli/batch.h"
 #include "cli/command.h"
@@ -100,6 +101,8 @@ struct backend {
 
     bool (*events)(struct cli *cli, struct event_filter *filter, struct page *page,
                    struct pawl_error *err);
+    bool (*annotate)(struct cli *cli, const struct annotation *annotation, json_t **event,
+                     struct pawl_error *err);
 
     bool (*schedules)(struct cli *cli, struct page *page, struct pawl_error *err);
     bool (*schedule)(struct cli *cli, struct str name, enum schedule_act act, json_t **schedule,
@@ -118,10 +121,12 @@ struct backend {
     bool (*artifact)(struct cli *cli, struct id id, json_t **artifact, struct pawl_error *err);
     bool (*artifact_bytes)(struct cli *cli, struct id id, struct flow *flow,
                            struct pawl_error *err);
+    bool (*artifact_remove)(struct cli *cli, struct id id, json_t **artifact,
+                            struct pawl_error *err);
 };
 
 // Both have a function of the same name for each but the first, so that the table is written once;
-// those of artifacts and limits begin with `of`.
+// those of annotations, artifacts and limits begin with `of`.
 #define BACKEND(enqueue_jobs, of)                                                                  \
     {                                                                                              \
         .enqueue = (enqueue_jobs),                                                                 \
@@ -154,9 +159,11 @@ struct backend {
         .schedule_next = next_of_schedule,                                                         \
         .schedule_trigger = trigger_schedule,                                                      \
         .schedule_backfill = backfill_schedule,                                                    \
+        .annotate = of##_annotate,                                                                 \
         .artifact_put = of##_artifact_put,                                                         \
         .artifact = of##_artifact,                                                                 \
         .artifact_bytes = of##_artifact_bytes,                                                     \
+        .artifact_remove = of##_artifact_remove,                                                   \
     }
 
 extern const struct backend backend_store, backend_server;

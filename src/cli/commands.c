@@ -207,18 +207,20 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "create: the project it belongs to" },
              { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
-    { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
+    { "artifact", "put FILE | get|show|rm ID", 2, 2,
+      "bytes with a checksum, for jobs and from jobs",
       .details =
           "put   stores a file, or - for standard input, and prints its id\n"
           "get   writes the bytes to --output, or to standard output if that is no terminal;\n"
           "      they are there under that name only if their SHA-256 is right\n"
           "show  what is known of one\n"
+          "rm    removes one for good, unless a job that has not ended needs it\n"
           "\n"
           "A job of category transfer names its inputs in its payload, as\n"
           "{\"input\": {\"artifact_id\": ID, \"sha256\": SUM}}. See docs/artifacts.md.\n",
       .example = "pawl artifact put report.csv --content-type text/csv",
       .act = command_artifact,
-      .verbs = "put get show",
+      .verbs = "put get show rm",
       OFFERS({ OPTION_NAME, "put: what people call it; else the name of the file" },
              { OPTION_CONTENT_TYPE, "put: what it is; else application/octet-stream" },
              { OPTION_PROJECT, "put: the project it belongs to" },
@@ -447,7 +449,7 @@ static const struct command commands[] = {
       .act = command_retention,
       OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
              { OPTION_CONFIG, "whose times; else those built in" }, STORE, JSON, HELP) },
-    { "audit", "list|verify|export|seal", 1, 1,
+    { "audit", "list|verify|export|seal|annotate", 1, 3,
       "who did what, and whether the record of it is whole",
       .details =
           "list    what was done in an org, newest first\n"
@@ -457,11 +459,14 @@ static const struct command commands[] = {
           "export  one JSON object per line, oldest first, each with its seal. To go on where an\n"
           "        earlier export ended, pass its last event_id as --after-event\n"
           "seal    seals what is not sealed yet; a server does it by itself, seconds behind\n"
+          "annotate EVENT_ID|JOB_ID TEXT\n"
+          "        adds a note to an event or to a job: an event of its own, of at most 4096\n"
+          "        bytes, sealed with the rest and never removed by hand\n"
           "\n"
-          "All but list work on a store only.\n",
+          "All but list and annotate work on a store only.\n",
       .example = "pawl audit verify --store sqlite:pawl.db",
       .act = command_audit,
-      .verbs = "list verify export seal",
+      .verbs = "list verify export seal annotate",
       OFFERS({ OPTION_JOB, "list: only of this job" },
              { OPTION_EVENT, "list: only of this name, such as job.failed" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },

@@ -187,6 +187,14 @@ static bool end_without_input(struct tx *tx, struct job *job, bool *ended, struc
     return !*ended || job_end_waiting(tx, job, FAILURE_RESOURCE_EXHAUSTED, why, err);
 }
 
+// A delayed job that comes due leaves no event, and so no time in the store. If the calendar was
+// set back since, and the store opened again, its time is still to come: it stays where it is
+// (OPS-15).
+static bool is_early(const struct tx *tx, const struct job *job)
+{
+    return job->run_at > tx->now;
+}
+
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
 static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
@@ -202,7 +210,7 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err)
         || (!ended && !gates_key(tx, &c->gates, job, &passes, err)))
         return false;
-    if (ended || !passes) {
+    if (ended || is_early(tx, job) || !passes) {
         c->claimed.count--;
         return true;
     }

@@ -422,7 +422,8 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
     bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
     if (!closing && !full) {
         queue_add(&p->waiting, operation);
-        pthread_cond_signal(&p->news);
+        if (!operation->rides)
+            pthread_cond_signal(&p->news);
     }
     p->figures.refused += full && !closing;
     pthread_mutex_unlock(&p->mutex);

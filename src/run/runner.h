@@ -95,6 +95,7 @@ struct runner {
     struct pawl_error trouble;  // of the last claim or tick that failed ...
     bool trouble_is_new;        // ... which was not logged yet
     uint64_t troubles;
+    bool outdated;              // it was told that the store is for newer programs
     int64_t tick_next, renew_next, alive_next;  // monotonic
     uint64_t ticks;
     struct pawl_figures figures;
@@ -169,6 +170,7 @@ void workers_bury(struct runner *runner);
 
 #define TICK_US SECONDS(1)
 
+bool tick_is_due(const struct runner *runner);  // with the mutex held
 void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
 // With the mutex held: leases that were just claimed may be shorter than all before them.
 void tick_renew_in_time(struct runner *runner, const struct batch *batch);

@@ -18,7 +18,7 @@ static void tick(struct runner *r)
         tick_finish(r);
     watch_runs(r);
     r->scheduler.next = world_monotonic(r->world);
-    scheduler_go_on(r);
+    scheduler_go_on(r, false);
     pthread_mutex_unlock(&r->mutex);
     rounds(r);
     pthread_mutex_lock(&r->mutex);

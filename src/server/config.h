@@ -66,7 +66,7 @@ struct config_queue {
     struct limit limit;
 };
 
-// A type of jobs: its rules, and the commands that run it here.
+// A type of jobs: its rules, and the commands or the address that run it here.
 struct config_type {
     struct job_type type;
     const char *const *run;           // the program's path first, NULL last; NULL: none here
@@ -74,6 +74,9 @@ struct config_type {
     const char *directory;            // where they run
     const char *const *environment;   // `NAME=value`, NULL last; may hold secrets: never shown
     int64_t grace_us;                 // between SIGTERM and SIGKILL
+    struct str post;                  // URL, may be a secret: never shown; empty: none
+    const char *const *headers;       // as of an alert's target
+    struct str secret;
     struct limit limit, key_limit;    // of all its jobs, and of those with one limit_key
 };
 

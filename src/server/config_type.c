@@ -156,7 +156,12 @@ static const struct config_row rows[] = {
     { "commit", &kind_command, MEMBER(draft, type.commit), NULL,
       "the command that acts on the world, after the job is COMMITTED: run again until it "
       "succeeds, with the same `PAWL_EFFECT_KEY`" },
-    { "post", &kind_later, .meaning = "an address to call" },
+    { "post", &kind_url, MEMBER(draft, type.post), NULL,
+      "in place of `run`: where the payload is sent as JSON with POST; the answer is the result" },
+    { "headers_file", &kind_headers, MEMBER(draft, type.headers), NULL,
+      "sent with each `post`, one `Name: value` per line" },
+    { "secret_file", &kind_secret, MEMBER(draft, type.secret), NULL,
+      "signs each `post`: `X-Pawl-Signature: sha256=HMAC`, of the body in hexadecimal digits" },
     { "directory", &kind_directory, MEMBER(draft, type.directory), NULL,
       "where its commands run; else the directory of this file" },
     { "env", &kind_environment, MEMBER(draft, type.environment), NULL,
@@ -280,6 +285,11 @@ static void check_whole(const struct reading *r, const struct draft *draft,
           "is not allowed: a job of this category may not act on the world" },
         { "commit", !draft->type.run && !node_find(node, "run"),
           "needs a `run`, after which it comes" },
+        { "post", node_find(node, "run") != NULL, "is in place of `run`: say one of them" },
+        { "post", (effects_required(type->policy.category) & EFFECT_ARTIFACTS) != 0,
+          "cannot be: a job of this category must bring an artifact, and an answer is none" },
+        { "headers_file", !node_find(node, "post"), "is only for `post`" },
+        { "secret_file", !node_find(node, "post"), "is only for `post`" },
     };
     for (size_t i = 0; i < countof(rules); i++) {
         const struct yaml_node *key = node_find(node, rules[i].key);

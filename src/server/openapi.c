@@ -61,6 +61,7 @@ static const struct {
     { "/v1/schedules/{name}", "name", NULL, "the schedule" },
     { "/v1/artifacts/{id}", "id", "uuid", "artifact_id of the artifact" },
     { "/v1/keys/{id}", "id", NULL, "key_id of the key" },
+    { "/v1/audit/{id}", "id", NULL, "event_id of the event" },
 };
 
 static json_t *path_parameter(struct sheet *sheet, const char *path, struct str name)

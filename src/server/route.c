@@ -19,6 +19,7 @@ static const struct routes *const tables[] = {
     &routes_keys,
     &routes_events,
     &routes_audit,
+    &routes_annotations,
     &routes_system,
 };
 

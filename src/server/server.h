@@ -28,6 +28,9 @@ struct server_options {
     enum server_part only;
     bool listens;                 // a worker does only when it is told where
     struct server_log *log;
+    // A newer program has migrated the store: it must be closed. Called once, by another thread.
+    void (*outdated)(void *self);
+    void *outdated_self;
 };
 
 enum { READERS_MAX = 4 };

@@ -35,6 +35,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
                   || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
+        (*db)->faults = options->faults;  // from here on: a store that is opened is not yet used
         return true;
     }
     db_close(*db);
@@ -149,6 +150,11 @@ static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
     return now;
 }
 
+static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
+{
+    return !db->faults || db->faults->pass(db->faults->self, point, err);
+}
+
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
@@ -156,7 +162,7 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");
-    if (!db->driver->begin(db, mode, err))
+    if (!pass(db, FAULT_BEGIN, err) || !db->driver->begin(db, mode, err))
         return false;
     tx->open = true;
     pawl_time newest = 0;
@@ -184,7 +190,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return false;
     observe_settle(tx);
     int64_t begun = tx->observed ? world_monotonic(tx->db->world) : 0;
-    if (!tx->db->driver->commit(tx->db, why)) {
+    if (!pass(tx->db, FAULT_BEFORE_COMMIT, why) || !tx->db->driver->commit(tx->db, why)
+        || !pass(tx->db, FAULT_AFTER_COMMIT, why)) {
         tx->db->broken = why->code == PAWL_IN_DOUBT;
         if (tx->db->broken)
             observe_doubt(tx);

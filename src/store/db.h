@@ -16,6 +16,16 @@ struct observations;
 struct observers;
 struct queue_terms;
 
+// For tests: asked at these points of every transaction of a connection. On false it fails there,
+// with what was answered; with PAWL_IN_DOUBT the connection is broken, as it is in earnest.
+enum fault_point { FAULT_BEGIN,
+                   FAULT_BEFORE_COMMIT,
+                   FAULT_AFTER_COMMIT };
+struct faults {
+    void *self;
+    bool (*pass)(void *self, enum fault_point point, struct pawl_error *err);
+};
+
 struct db_options {
     struct str url;             // `sqlite:path`
     const struct world *world;  // NULL: the real one
@@ -31,6 +41,7 @@ struct db_options {
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
     int64_t generation_keys;    // see key_index.h; 0: as many as is good
     const struct observers *observers;  // told what commits of this connection did; see observe.h
+    const struct faults *faults;        // for tests; must outlive it; NULL: nothing is made to fail
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -49,6 +60,7 @@ bool db_checkpoint(struct db *db);
 
 // Copies the whole log back and syncs it, waiting for readers. After a sync has failed, what can be
 // read may be in memory only: nothing may be answered from it, or built on it, before this is done.
+// From then on a commit that cannot be seen has not happened and never will have.
 CHECKED bool db_harden(struct db *db, struct pawl_error *err);
 
 // Leaves nothing of what tx_overwrite was for outside the records: empties the log, waiting for

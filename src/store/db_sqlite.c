@@ -151,6 +151,18 @@ static void overwrite_no_more(struct sqlite *sqlite, bool committed)
     sqlite3_exec(sqlite->connection, "PRAGMA secure_delete=OFF", NULL, NULL, NULL);
 }
 
+// Writes and syncs a commit of its own, which changes nothing. What a commit in doubt has left
+// behind the end of the log is overwritten by it: as long as others have the store open nobody sees
+// that, but the next recovery would, after whoever asked has been told that it did not happen.
+static bool seal_log(struct sqlite *sqlite)
+{
+    sqlite->committing = true;
+    int result = sqlite3_exec(sqlite->connection, "PRAGMA application_id=1348564844", NULL, NULL,
+                              NULL);
+    sqlite->committing = false;
+    return result == SQLITE_OK;
+}
+
 static bool checkpoint_between(struct db *db, bool whole)
 {
     struct sqlite *sqlite = sqlite_of(db);
@@ -162,7 +174,8 @@ static bool checkpoint_between(struct db *db, bool whole)
         lock_give(&sqlite->lock);
         return emptied;
     }
-    bool done = checkpoint(sqlite, whole ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_PASSIVE);
+    bool done = whole ? checkpoint(sqlite, SQLITE_CHECKPOINT_FULL) && seal_log(sqlite)
+                      : checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
     lock_give(&sqlite->lock);
     return done;
 }

@@ -55,6 +55,7 @@ struct db {
     char *files;          // see db_files
     const struct observers *observers;   // NULL: none; see observe.h
     struct observations *observations;  // of the current transaction
+    const struct faults *faults;        // NULL: none
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);

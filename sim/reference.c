@@ -3,6 +3,22 @@
 #include "reference_inside.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+void reference_copy(struct reference *to, const struct reference *from)
+{
+    memcpy(to->jobs, from->jobs, from->job_count * sizeof *to->jobs);
+    memcpy(to->executions, from->executions, from->execution_count * sizeof *to->executions);
+    to->job_count = from->job_count;
+    to->execution_count = from->execution_count;
+    memcpy(to->pauses, from->pauses, sizeof to->pauses);
+    to->pause_count = from->pause_count;
+    to->telling = from->telling;
+    to->now = from->now;
+    to->org = from->org;
+    to->arena = from->arena;
+    to->flaw = from->flaw;
+}
 
 // ----- who is where
 
@@ -16,12 +32,12 @@ bool ref_ready(const struct reference *r, const struct ref_job *job)
 {
     for (const struct ref_job *other = r->jobs; other < r->jobs + r->job_count; other++) {
         bool retrying = r->flaw == FLAW_RETRYING_HOLDS_SERIAL_KEY && other->where == REF_BACKOFF;
-        bool first = other < job && other->where == REF_QUEUED;
+        bool first = other < job && other->where == REF_QUEUED && other->pending == 0;
         if (other != job && same_serial_key(job, other)
             && (other->where == REF_LEASED || first || retrying))
             return false;
     }
-    return job->where == REF_QUEUED;
+    return job->where == REF_QUEUED && job->pending == 0;
 }
 
 struct ref_execution *ref_newest(struct reference *r, size_t job)
@@ -120,6 +136,8 @@ static void enter_queue(struct reference *r, struct ref_job *job)
     if (job->contract.max_wait_us)
         job->wait_until = max_of(job->due.min, r->now) + job->contract.max_wait_us;
     tell(job, EVENT_JOB_ENQUEUED);
+    if (job->doomed)
+        ref_doom(r, job);
 }
 
 static struct ref_job *add_job(struct reference *r, const struct contract *contract)
@@ -133,12 +151,30 @@ static struct ref_job *add_job(struct reference *r, const struct contract *contr
         .queue = contract->queue,
         .priority = contract->priority,
         .due = { due, due },
+        .run_at = due,
         .created_at = r->now,
     };
+    (void)ref_link(r, contract, &job->pending, &job->doomed);  // whether it can was asked before
     tell(job, EVENT_JOB_CREATED);
     if (!contract->hold)
         enter_queue(r, job);
     return job;
+}
+
+bool ref_has_slot(const struct reference *r, pawl_time slot)
+{
+    for (const struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
+        if (job->contract.policy.slot && job->contract.scheduled_for == slot && job->number == 0)
+            return true;
+    return false;
+}
+
+bool ref_slot(struct reference *r, const struct contract *contract)
+{
+    if (ref_has_slot(r, contract->scheduled_for))
+        return false;
+    add_job(r, contract);
+    return true;
 }
 
 static bool same_content(const struct contract *a, const struct contract *b)
@@ -159,7 +195,10 @@ enum pawl_code ref_enqueue(struct reference *r, const struct contract *c, size_t
         *found = (size_t)(holder - r->jobs);
         return same_content(c, &holder->contract) ? PAWL_OK : PAWL_KEY_REUSED;
     }
-    if (c->scheduled_for && c->scheduled_for < r->now - SECONDS(60))
+    int64_t pending;
+    bool doomed;
+    if ((c->scheduled_for && c->scheduled_for < r->now - SECONDS(60))
+        || !ref_link(r, c, &pending, &doomed))
         return PAWL_INVALID;
     if (holder)
         holder->holds_key = false;
@@ -187,10 +226,11 @@ void ref_end_job(struct reference *r, struct ref_job *job, enum job_state state,
     job->failure_type = type;
     job->completed_at = r->now;
     tell(job, cancelled ? EVENT_JOB_CANCELLED : EVENT_JOB_FAILED);
-    if (!job->contract.policy.dead_letter || cancelled)
-        return;
-    job->dead_letter = S("open");
-    tell(job, EVENT_JOB_DEADLETTERED);
+    if (job->contract.policy.dead_letter && !cancelled) {
+        job->dead_letter = S("open");
+        tell(job, EVENT_JOB_DEADLETTERED);
+    }
+    ref_tell(r, job);
 }
 
 enum pawl_code ref_cancel(struct reference *r, struct id id)
@@ -245,6 +285,10 @@ enum pawl_code ref_change(struct reference *r, struct id id, const struct job_ch
     if (change->has_queue)
         job->queue = change->queue;
     tell(job, EVENT_JOB_CHANGED);
+    if (job->where != REF_QUEUED)
+        job->run_at = job->due.min;
+    if (change->has_run_at)
+        job->run_at = max_of(change->run_at, r->now);
     pawl_time due = change->has_run_at ? max_of(change->run_at, r->now) : job->due.min;
     job->due = (struct ref_span){ due, due };
     if (job->where == REF_DELAYED || job->where == REF_QUEUED)
@@ -266,6 +310,7 @@ enum pawl_code ref_retry(struct reference *r, struct id id)
     while (holder_of(r, &c, c.idempotency_key));
     c.scheduled_for = 0;
     c.hold = false;
+    c.after_count = 0;
     struct ref_job *job = add_job(r, &c);
     job->stem = old->stem;
     job->number = number;

@@ -43,3 +43,10 @@ void ref_abort(struct reference *r, struct ref_execution *e, enum end_reason rea
 
 // Its worker is gone: what was committed is finished, or waits for somebody to finish it.
 void ref_reconcile(struct reference *r, struct ref_execution *e);
+
+// A job has ended: those that wait for it go on, or end with it.
+void ref_tell(struct reference *r, struct ref_job *ended);
+void ref_doom(struct reference *r, struct ref_job *job);
+
+// What the contract's `after` comes to. False: it names a job that there is not.
+bool ref_link(const struct reference *r, const struct contract *c, int64_t *pending, bool *doomed);

@@ -12,9 +12,10 @@
 #include "engine/step.h"
 #include "engine/sweep.h"
 
-enum { REF_JOBS_MAX = 64,
-       REF_EXECUTIONS_MAX = 512,
-       REF_STEPS = 2 };
+enum { REF_JOBS_MAX = 192,
+       REF_EXECUTIONS_MAX = 1024,
+       REF_STEPS = 2,
+       REF_PAUSES_MAX = 16 };
 
 // Rules the model can be told to get wrong, to show that the comparison would notice.
 enum ref_flaw {
@@ -56,6 +57,7 @@ struct ref_job {
     int64_t priority;
     enum ref_where where;
     struct ref_span due;   // REF_HELD, REF_DELAYED, REF_BACKOFF
+    pawl_time run_at;      // not before, by its contract or a change
     pawl_time wait_until;  // 0: no limit, or its time has come
     pawl_time created_at, started_at, completed_at, cancel_requested_at;
     int64_t attempt, attempts_used, retry_count, crashes;
@@ -64,6 +66,9 @@ struct ref_job {
     struct str dead_letter, result, last_error;
     enum error_class error_class;
     struct ref_step steps[REF_STEPS];
+    int64_t pending;  // jobs it waits for that have not succeeded ...
+    bool doomed;      // ... and one of them will not: it fails when it is submitted
+    bool untold;      // it has ended, and those that wait for it do not know yet
     size_t events[EVENTS];
 };
 
@@ -86,6 +91,11 @@ struct ref_execution {
     int64_t finish_failures;
 };
 
+// An org's share of a queue, or of nobody in particular: all of it.
+struct ref_pause {
+    struct str queue, org;
+};
+
 struct reference {
     pawl_time now;   // the store's; set before each call
     struct str org;  // the caller's; empty: Pawl itself
@@ -95,7 +105,12 @@ struct reference {
     size_t job_count;
     struct ref_execution executions[REF_EXECUTIONS_MAX];
     size_t execution_count;
+    struct ref_pause pauses[REF_PAUSES_MAX];
+    size_t pause_count;
+    bool telling;  // jobs are being told of ends
 };
+
+void reference_copy(struct reference *to, const struct reference *from);
 
 enum job_phase ref_phase(const struct reference *r, const struct ref_job *job);
 enum job_state ref_state(const struct reference *r, const struct ref_job *job);
@@ -112,6 +127,17 @@ enum pawl_code ref_cancel(struct reference *r, struct id id);
 enum pawl_code ref_finish_end(struct reference *r, struct id id);
 enum pawl_code ref_change(struct reference *r, struct id id, const struct job_change *change);
 enum pawl_code ref_retry(struct reference *r, struct id id);
+
+enum pawl_code ref_replay(struct reference *r, struct id id);
+enum pawl_code ref_discard(struct reference *r, struct id id);
+enum pawl_code ref_pause(struct reference *r, struct str queue);
+enum pawl_code ref_resume(struct reference *r, struct str queue);
+bool ref_paused(const struct reference *r, struct str queue, struct str org);
+enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended);
+
+// The job of a slot. False: the slot was claimed before.
+bool ref_slot(struct reference *r, const struct contract *contract);
+bool ref_has_slot(const struct reference *r, pawl_time slot);
 
 // Answers indexes of executions, at most `claim->limit`; new ones wait for their ids.
 enum pawl_code ref_claim(struct reference *r, const struct claim *claim, size_t *taken,

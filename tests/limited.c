@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "limited.h"
 
 struct rate rate_of(const char *text)
 {

@@ -75,4 +75,4 @@ STRICT, WITHOUT ROWID --sqlite
 ;
 
 INSERT INTO audit_event_names (event, name) VALUES
-  (53, 'limit.set'), (54, 'limit.removed'), (55, 'type.paused'), (56, 'type.resumed');
+  (54, 'limit.set'), (55, 'limit.removed'), (56, 'type.paused'), (57, 'type.resumed');

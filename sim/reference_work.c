@@ -97,6 +97,7 @@ void ref_succeed(struct reference *r, struct ref_execution *e)
     job->last_error = S("");
     job->error_class = ERROR_NONE;
     tell(job, EVENT_JOB_SUCCEEDED);
+    ref_tell(r, job);
 }
 
 // When a commit phase may be tried again after so many failures: at once, or a second later at
@@ -192,6 +193,12 @@ static size_t lease_finish(struct reference *r, const struct claim *claim, struc
     return (size_t)(e - r->executions);
 }
 
+// Of a paused queue nothing is taken, of a paused share nothing of its org.
+static bool open(const struct reference *r, struct str queue, const struct ref_job *job)
+{
+    return !ref_paused(r, queue, S("")) && !ref_paused(r, queue, job->contract.org_id);
+}
+
 // What has waited longest to be finished.
 static struct ref_execution *next_finish(struct reference *r, const struct claim *claim,
                                          struct str queue)
@@ -199,7 +206,7 @@ static struct ref_execution *next_finish(struct reference *r, const struct claim
     struct ref_execution *next = NULL;
     for (struct ref_execution *e = r->executions; e < r->executions + r->execution_count; e++)
         if (live(e) && e->free && e->finish_at.min <= r->now
-            && wanted(r, claim, queue, job_of(r, e))
+            && wanted(r, claim, queue, job_of(r, e)) && open(r, queue, job_of(r, e))
             && (!next || e->finish_at.min < next->finish_at.min))
             next = e;
     return next;
@@ -220,7 +227,8 @@ static int org_of(const struct ref_job *job)
 static bool takeable(const struct reference *r, const struct claim *claim, struct str queue,
                      const struct ref_job *job)
 {
-    return wanted(r, claim, queue, job) && ref_ready(r, job);
+    return wanted(r, claim, queue, job) && ref_ready(r, job) && job->run_at <= r->now
+        && open(r, queue, job);
 }
 
 static struct ref_job *first_of_org(struct reference *r, const struct claim *claim,
@@ -442,12 +450,16 @@ enum pawl_code ref_commit(struct reference *r, const struct lease *lease,
         return PAWL_EFFECT_NOT_ALLOWED;
     if (code != PAWL_OK || apply != PAWL_OK)
         return code != PAWL_OK ? code : apply;
-    struct reference before = *r;
+    struct reference *before = malloc(sizeof *before);
+    if (!before)
+        abort();
+    reference_copy(before, r);
     code = follow_up(r, held.e, commit);
-    if (code != PAWL_OK) {
-        *r = before;
+    if (code != PAWL_OK)
+        reference_copy(r, before);
+    free(before);
+    if (code != PAWL_OK)
         return code;
-    }
     job->result = commit->result;
     job->events[EVENT_JOB_ANNOTATED] += commit->annotation_count;
     held.e->status = EXECUTION_COMMITTED;
