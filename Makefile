@@ -6,10 +6,13 @@ KILLS ?= 300
 CASES ?= 20000
 SEED ?= 1
 FUZZ_S ?= 60
+SEEDS ?= 1..20000
+SIM_S ?= 600
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
 .PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
+.PHONY: torture-sim torture-sim-bugs
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -80,6 +83,16 @@ torture-cron: ## CASES=20000 cron expressions around DST changes, compared with 
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
+
+torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --seeds $(SEEDS) --for $(SIM_S) --marks --progress
+
+torture-sim-bugs: ## plants each mistake in turn: the simulator must find it in SEEDS=1..20000
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --bugs --seeds $(SEEDS)
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint

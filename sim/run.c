@@ -100,7 +100,8 @@ static bool fill(struct db *db, struct pawl_error *err)
         if (!org_intern(&tx, sim_orgs[i], &org, err))
             return false;
     }
-    return put_schedule(&tx, err) && tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
+    return put_schedule(&tx, err)
+        && tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
         && tx_commit(&tx, err);
 }
 
