@@ -101,7 +101,6 @@ torture-cron: ## CASES=20000 cron expressions around DST changes, compared with 
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
 
-<<<<<<< HEAD
 torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
 	@tools/packages build test
 	@tools/build build
@@ -110,7 +109,6 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
-=======
 torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
 	@tools/packages build
 	@tools/build build sim/sim
@@ -120,7 +118,6 @@ torture-sim-bugs: ## plants each mistake in turn: the simulator must find it in 
 	@tools/packages build
 	@tools/build build sim/sim
 	@build/sim/sim --bugs --seeds $(SEEDS)
->>>>>>> refs/heads/sim
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint
