@@ -109,6 +109,7 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
+
 torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
 	@tools/packages build
 	@tools/build build sim/sim
