@@ -247,9 +247,9 @@ test('queues, workers, audit, keys, configuration, health', async () => {
   await leased();
   const held = await leased({ job_type: 'slow' });
   await call(held, 'fail', { error: { class: 'rate_limited', message: '429' } });
-  for (const path of ['/v1/limits', '/v1/queues', '/v1/stats', '/v1/workers', '/v1/config', '/v1/session',
-                      '/v1/audit?limit=500', '/v1/audit?event=queue.paused', '/metrics', '/healthz',
-                      '/readyz', '/openapi.json']) {
+  for (const path of ['/v1/limits', '/v1/queues', '/v1/stats', '/v1/workers', '/v1/config',
+                      '/v1/session', '/v1/audit?limit=500', '/v1/audit?event=queue.paused',
+                      '/metrics', '/healthz', '/readyz', '/openapi.json']) {
     assert.equal((await as('viewer', 'GET', path)).status, 200);
   }
   assert.equal((await as('operator', 'POST', '/v1/job_types/slow/resume')).status, 200);
