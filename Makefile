@@ -10,10 +10,12 @@ FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
 STRIDE ?= 1
+SEEDS ?= 1..20000
+SIM_S ?= 600
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile)
+.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -50,6 +52,10 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 	@tools/packages build test
 	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
 	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
+
+coverage: ## lines and branches of the engine that the C tests reach, in build-coverage
+	@tools/packages build test
+	@tools/coverage
 
 check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
@@ -103,6 +109,15 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
+torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --seeds $(SEEDS) --for $(SIM_S) --marks --progress
+
+torture-sim-bugs: ## plants each mistake in turn: the simulator must find it in SEEDS=1..20000
+	@tools/packages build
+	@tools/build build sim/sim
+	@build/sim/sim --bugs --seeds $(SEEDS)
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint
@@ -129,7 +144,7 @@ deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint
 
 clean: ## removes what was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-coverage build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

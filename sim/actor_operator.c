@@ -2,7 +2,7 @@
 // calm it lets go whatever is held or paused.
 #include "actor.h"
 
-struct operator {
+struct watch {
     struct actor base;
 };
 
@@ -56,13 +56,13 @@ static size_t draw_doing(struct dice *dice)
     return chosen;
 }
 
-static void intervene(struct sim *sim, struct operator *operator)
+static void intervene(struct sim *sim, struct watch *watch)
 {
-    struct dice *dice = &operator->base.dice;
+    struct dice *dice = &watch->base.dice;
     size_t doing = draw_doing(dice);
     struct request request = {
         .call = doings[doing].call,
-        .process = actor_process(sim, &operator->base),
+        .process = actor_process(sim, &watch->base),
         .flag = doings[doing].of_letters,
     };
     if (doings[doing].of_queue) {
@@ -74,19 +74,19 @@ static void intervene(struct sim *sim, struct operator *operator)
         return;
     }
     draw_change(sim, dice, &request);
-    actor_ask(sim, &operator->base, &request);
+    actor_ask(sim, &watch->base, &request);
 }
 
 // One thing at a time: whatever is paused, then whatever is held.
-static bool let_go(struct sim *sim, struct operator *operator)
+static bool let_go(struct sim *sim, struct watch *watch)
 {
     const struct reference *model = &sim->match.model;
-    struct request request = { .process = actor_process(sim, &operator->base) };
+    struct request request = { .process = actor_process(sim, &watch->base) };
     if (model->pause_count > 0) {
         request.call = &call_resume;
         request.org = model->pauses[0].org;
         request.text = model->pauses[0].queue;
-        actor_ask(sim, &operator->base, &request);
+        actor_ask(sim, &watch->base, &request);
         return true;
     }
     for (size_t i = 0; i < model->job_count; i++)
@@ -94,7 +94,7 @@ static bool let_go(struct sim *sim, struct operator *operator)
             request.call = &call_submit;
             request.org = model->jobs[i].contract.org_id;
             request.id = model->jobs[i].id;
-            actor_ask(sim, &operator->base, &request);
+            actor_ask(sim, &watch->base, &request);
             return true;
         }
     return false;
@@ -102,28 +102,28 @@ static bool let_go(struct sim *sim, struct operator *operator)
 
 static void act(struct sim *sim, void *self, struct request *request)
 {
-    struct operator *operator = self;
-    struct dice *dice = &operator->base.dice;
+    struct watch *watch = self;
+    struct dice *dice = &watch->base.dice;
     (void)request;
     if (sim->calm)
-        let_go(sim, operator);
+        let_go(sim, watch);
     else if (dice_rare(dice, sim->swarm.rate[RATE_OPERATOR]))
-        intervene(sim, operator);
-    sim_later(sim, dice_between(dice, MILLISECONDS(50), sim->calm ? MINUTES(1) : SECONDS(1)), act,
-              operator, NULL);
+        intervene(sim, watch);
+    int64_t pause = dice_between(dice, MILLISECONDS(50), sim->calm ? MINUTES(1) : SECONDS(1));
+    sim_later(sim, pause, act, watch, NULL);
 }
 
 static void hear(struct sim *sim, struct actor *actor, const struct request *answer)
 {
     (void)answer;
     if (sim->calm)
-        let_go(sim, (struct operator *)actor);
+        let_go(sim, (struct watch *)actor);
 }
 
 void operators_make(struct sim *sim)
 {
-    struct operator *operator = arena_new(&sim->arena, struct operator, 1);
-    actor_add(sim, &operator->base, "operator", 0);
-    operator->base.hear = hear;
-    sim_later(sim, MILLISECONDS(100), act, operator, NULL);
+    struct watch *watch = arena_new(&sim->arena, struct watch, 1);
+    actor_add(sim, &watch->base, "operator", 0);
+    watch->base.hear = hear;
+    sim_later(sim, MILLISECONDS(100), act, watch, NULL);
 }

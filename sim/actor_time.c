@@ -65,7 +65,7 @@ static const struct {
 static void light_fuses(struct sim *sim, struct dice *dice)
 {
     for (size_t i = 0; i < countof(faults); i++) {
-        if (disk.fuse[faults[i].fault] || !dice_rare(dice, sim->swarm.rate[faults[i].rate] * 3))
+        if (disk.fuse[faults[i].fault] || !dice_rare(dice, sim->swarm.rate[faults[i].rate]))
             continue;
         disk.fuse[faults[i].fault] = dice_between(dice, 1, dice_chance(dice, 70) ? 6 : 80);
         journal_add(&sim->journal, sim_now(sim), "soon: %s", faults[i].name);
@@ -74,7 +74,7 @@ static void light_fuses(struct sim *sim, struct dice *dice)
 
 static void fill_disk(struct sim *sim, struct dice *dice)
 {
-    if (disk.full ? dice_chance(dice, 30) : dice_rare(dice, sim->swarm.rate[RATE_DISK_FULL] * 3)) {
+    if (disk.full ? dice_chance(dice, 30) : dice_rare(dice, sim->swarm.rate[RATE_DISK_FULL])) {
         disk.full = !disk.full;
         journal_add(&sim->journal, sim_now(sim), "the disk is %s", disk.full ? "full" : "not full");
     }

@@ -196,7 +196,7 @@ static int64_t think_us(struct sim *sim, struct worker_actor *w)
         return lease_us + dice_between(dice, -SECONDS(1), lease_us);
     if (w->lazy)
         return dice_between(dice, 1, lease_us);
-    return dice_between(dice, 1, w->run_count > 0 ? lease_us / 4 : MILLISECONDS(700));
+    return dice_between(dice, 1, w->run_count > 0 ? lease_us / 4 : SECONDS(2));
 }
 
 static void act(struct sim *sim, void *self, struct request *request)

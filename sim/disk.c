@@ -270,11 +270,8 @@ static int sync_file(sqlite3_file *file, int flags)
     struct file *f = file_of(file);
     if (!alive_at_point(f))
         return refused(SQLITE_IOERR_FSYNC);
-    if (burns(DISK_SYNC_FAILS)) {
-        if (disk.forgets && dice_chance(&disk.dice, 50))
-            settle(f->node, settle_by_dice);  // and nobody will be told again
+    if (burns(DISK_SYNC_FAILS))
         return refused(SQLITE_IOERR_FSYNC);
-    }
     settle(f->node, make_safe);
     disk.syncs++;
     return SQLITE_OK;

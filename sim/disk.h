@@ -24,7 +24,6 @@ struct disk {
     bool dead[DISK_PROCESSES];   // nothing it does reaches the disk any more
     int64_t fuse[DISK_FAULTS];   // happens at the n-th point from now; 0: not
     bool aside;                  // what is done now is not part of the run: nothing goes wrong
-    bool forgets;                // what a sync failed to write is never written
     bool full;                   // no file may grow
     int64_t points;              // so far
     int64_t syncs;               // that were done

@@ -69,8 +69,8 @@ bool doubt_resolve(struct sim *sim, struct process *p)
             if (candidates[i] == sim->ghost)  // nothing was written since, or it could not be
                 sim->match.version = sim->acknowledged;
             sim->ghost_possible = sim->ghost_possible && candidates[i] == sim->before;
-            settle(sim, p, candidates[i] == sim->after ? "the store is as expected"
-                                                       : "the store is as it was before");
+            bool expected = candidates[i] == sim->after;
+            settle(sim, p, expected ? "the store is as expected" : "the store is as before");
             return !sim->match.unlike;
         }
         size_t n = strlen(problem);

@@ -259,8 +259,8 @@ static int run(struct sim *sim, const struct arguments *a)
     printf("sim: %llu seeds and %llu steps tried, %llu deaths survived, %llu checks of everything, "
            "%s found, %zu of %zu marks not reached\n",
            (unsigned long long)t.seeds, (unsigned long long)t.steps,
-           (unsigned long long)t.deaths, (unsigned long long)t.checks, fine ? "nothing" : "one fault",
-           missing, marks_count());
+           (unsigned long long)t.deaths, (unsigned long long)t.checks,
+           fine ? "nothing" : "one fault", missing, marks_count());
     return fine && !(a->marks && missing > 0) ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/execution.h"
 #include "engine/fence.h"
+#include "engine/job.h"
 
 enum planted planted_now;
 
@@ -30,6 +31,10 @@ static const struct {
                                           "any worker renews any lease" },
     [PLANTED_ATTEMPT_COUNTED_AT_FAILURE] = { "attempt-counted-at-failure",
                                              "an attempt that dies is not counted" },
+    [PLANTED_LOG_NOT_SEALED] = { "log-not-sealed",
+                                 "what was in doubt and not seen may come to light later" },
+    [PLANTED_LEASED_EARLY] = { "leased-early",
+                               "a claim believes that what is ready is due" },
 };
 _Static_assert(countof(planted) == PLANTED, "one row per mistake");
 
@@ -100,6 +105,20 @@ int __wrap_sqlite3_prepare_v3(sqlite3 *db, const char *sql, int n, unsigned flag
     return result;
 }
 
+int __real_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+                        void *self, char **message);
+int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+                        void *self, char **message);
+
+int __wrap_sqlite3_exec(sqlite3 *db, const char *sql, int (*row)(void *, int, char **, char **),
+                        void *self, char **message)
+{
+    bool seals = strncmp(sql, "PRAGMA application_id", strlen("PRAGMA application_id")) == 0;
+    if (planted_now == PLANTED_LOG_NOT_SEALED && seals)
+        return SQLITE_OK;
+    return __real_sqlite3_exec(db, sql, row, self, message);
+}
+
 // ----- decisions
 
 static bool beating;
@@ -166,6 +185,7 @@ bool __wrap_execution_reconcile(struct tx *tx, struct execution *execution,
     if (planted_now != PLANTED_SWEEP_TAKES_COMMITTED)
         return __real_execution_reconcile(tx, execution, err);
     execution->status = EXECUTION_IN_PROGRESS;  // or the table of states would see it
+    execution->committed_at = 0;
     return execution_end(tx, execution, END_LEASE_EXPIRED, &silent, err);
 }
 
@@ -200,4 +220,18 @@ struct tally __wrap_tally_after(const struct tally *tally, enum end_reason reaso
     if (planted_now == PLANTED_ATTEMPT_COUNTED_AT_FAILURE && !handled && after.attempts_used > 0)
         after.attempts_used--;
     return after;
+}
+
+bool __real_job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                           struct pawl_error *err);
+bool __wrap_job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                           struct pawl_error *err);
+
+bool __wrap_job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
+                           struct pawl_error *err)
+{
+    bool loaded = __real_job_load_ready(tx, place, job, err);
+    if (planted_now == PLANTED_LEASED_EARLY)
+        job->run_at = 0;
+    return loaded;
 }

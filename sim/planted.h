@@ -18,6 +18,8 @@ enum planted {
     PLANTED_REPEATED_COMMIT_REFUSED,
     PLANTED_HEARTBEAT_WITHOUT_FENCE,
     PLANTED_ATTEMPT_COUNTED_AT_FAILURE,
+    PLANTED_LOG_NOT_SEALED,  // these two were in the engine until the simulator found them
+    PLANTED_LEASED_EARLY,
     PLANTED
 };
 

@@ -95,7 +95,8 @@ static void run_one(struct sim *sim, struct tx *tx, struct request *request)
     journal_add(&sim->journal, sim_now(sim), "%s %s%s%.*s%s: %s (job %zd)%s",
                 request->from ? request->from->name : "pawl", request->call->name,
                 request->text.n ? " " : "", STR(request->text),
-                request->org.n == 0 ? "" : str_eq(request->org, sim_orgs[0]) ? " for A" : " for B",
+                request->org.n == 0 ? "" : str_eq(request->org, sim_orgs[0]) ? " for A"
+                                                                             : " for B",
                 pawl_code(m->code)->word, (ssize_t)m->focus,
                 m->broken ? ", but the store failed" : "");
     tx->caller = &sim_everybody;
@@ -272,7 +273,7 @@ static void start(struct sim *sim, void *self, struct request *request)
     }
     p->up = true;
     say(sim, p, "started");
-    if (sim->deaths > 0)
+    if (sim->deaths > 0 && dice_chance(&sim->network, 30))
         inspect(sim, p);
     boot(sim, p);
 }

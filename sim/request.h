@@ -43,7 +43,7 @@ struct request {
     bool flag;
     // The answer.
     enum pawl_code code;
-    bool unavailable;       // the store failed, or the process died: it may or may not have happened
+    bool unavailable;       // the store failed: it has not happened
     struct id job;
     struct given given[GIVEN_MAX];
     size_t given_count;

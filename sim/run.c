@@ -100,7 +100,8 @@ static bool fill(struct db *db, struct pawl_error *err)
         if (!org_intern(&tx, sim_orgs[i], &org, err))
             return false;
     }
-    return put_schedule(&tx, err) && tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
+    return put_schedule(&tx, err)
+        && tx_execute(&tx, "CREATE TABLE effects (job INTEGER NOT NULL)", err)
         && tx_commit(&tx, err);
 }
 
@@ -189,8 +190,9 @@ static void begin_calm(struct sim *sim)
 
 static bool enough(const struct sim *sim)
 {
-    return sim->steps >= sim->options.steps
-        || sim->match.model.execution_count >= EXECUTIONS_ENOUGH;
+    const struct reference *model = &sim->match.model;
+    return sim->steps >= sim->options.steps || model->execution_count >= EXECUTIONS_ENOUGH
+        || (model->job_count >= sim->swarm.jobs_max && all_ended(sim));
 }
 
 static void step(struct sim *sim, const struct event_due *event)

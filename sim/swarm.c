@@ -47,7 +47,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed, uint64_t without)
     *swarm = (struct swarm){
         .clients = 1 + dice_pick(&dice, 4),
         .workers = 1 + dice_pick(&dice, dice_chance(&dice, 70) ? 4 : 16),
-        .jobs_max = 12 + dice_pick(&dice, 60),
+        .jobs_max = 20 + dice_pick(&dice, 100),
         .group = dice_chance(&dice, 50) ? 1 : 2 + dice_pick(&dice, 14),
         .latency_us = dice_between(&dice, 100, 50000),
     };

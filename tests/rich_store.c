@@ -5,6 +5,7 @@
 #include "engine/api_key.h"
 #include "engine/batch.h"
 #include "engine/limit.h"
+#include "engine/seal.h"
 #include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
@@ -373,6 +374,15 @@ static void limits(struct box *box)
     EXPECT_INT(count, 0);
 }
 
+// Two of them over the trail so far; what comes after is not sealed yet.
+static void seals(struct box *box)
+{
+    struct seals sealed = {0};
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+    must_enqueue(box, "after_a_seal");
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -389,4 +399,5 @@ void rich_store(struct box *box)
     slots(box);
     artifacts(box);
     limits(box);
+    seals(box);
 }

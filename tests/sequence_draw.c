@@ -98,7 +98,8 @@ static void do_enqueue(struct sequence *s)
     bool deduplicated = false, expected = false;
     size_t before = s->match.model.job_count;
     bool done = job_enqueue(tx, &contract, &job, &deduplicated, &s->match.err);
-    answered(s, "enqueue", done, ref_enqueue(&s->match.model, &contract, &s->match.focus, &expected));
+    answered(s, "enqueue", done,
+             ref_enqueue(&s->match.model, &contract, &s->match.focus, &expected));
     if (!done || s->match.unlike)
         return;
     if (deduplicated != expected)
@@ -187,8 +188,10 @@ static void give(struct sequence *s, const struct claim *claim, const struct cla
     bool finish = e->status == EXECUTION_COMMITTED;
     if (e->id.high == 0)
         e->id = claimed->execution.id;
-    if (!id_eq(claimed->job.id, s->match.model.jobs[e->job].id) || !id_eq(claimed->execution.id, e->id))
-        differ(&s->match, "claim: it took job %llx, not job %zu", (long long)claimed->job.id.high, e->job);
+    if (!id_eq(claimed->job.id, s->match.model.jobs[e->job].id)
+        || !id_eq(claimed->execution.id, e->id))
+        differ(&s->match, "claim: it took job %llx, not job %zu", (long long)claimed->job.id.high,
+               e->job);
     if (claimed->finish != finish || claimed->execution.attempt != e->attempt)
         differ(&s->match, "claim: job %zu, another phase or attempt", e->job);
     if (s->verbose)
@@ -389,7 +392,8 @@ static bool moved(struct sequence *s, const struct lease *lease, enum execution_
 void commit_with(struct sequence *s, const struct lease *lease, const struct commit *commit)
 {
     struct execution e;
-    const struct ref_execution *newest = s->given_count ? ref_newest(&s->match.model, s->match.focus) : NULL;
+    const struct ref_execution *newest =
+        s->given_count ? ref_newest(&s->match.model, s->match.focus) : NULL;
     enum execution_status before = newest ? newest->status : EXECUTION_LEASED;
     size_t jobs = s->match.model.job_count;
     enum pawl_code apply = PAWL_OK;
@@ -481,7 +485,8 @@ void sweep_with(struct sequence *s, size_t limit)
     if (swept.expired != expected.expired || swept.timed_out != expected.timed_out
         || swept.finished != expected.finished || swept.due != expected.due
         || swept.gave_up != expected.gave_up || swept.more != expected.more)
-        differ(&s->match, "sweep: expired, timed out, finished, due, gave up, more: %zu %zu %zu %zu %zu %d,"
+        differ(&s->match,
+               "sweep: expired, timed out, finished, due, gave up, more: %zu %zu %zu %zu %zu %d,"
                   " not %zu %zu %zu %zu %zu %d",
                swept.expired, swept.timed_out, swept.finished,
                swept.due, swept.gave_up, swept.more, expected.expired, expected.timed_out,
@@ -489,7 +494,8 @@ void sweep_with(struct sequence *s, size_t limit)
     compare_all(s, false);  // learns what the dice said
     adopt_finish(&s->match);
     if (!s->match.unlike && swept.next != ref_next(&s->match.model, false))
-        differ(&s->match, "sweep: next in %lld us, not %lld", (long long)(swept.next - s->match.model.now),
+        differ(&s->match, "sweep: next in %lld us, not %lld",
+               (long long)(swept.next - s->match.model.now),
                (long long)(ref_next(&s->match.model, false) - s->match.model.now));
 }
 

@@ -55,6 +55,9 @@ static bool read_target(struct cli *cli, struct annotation *annotation, struct p
     struct str word = cli->words[1];
     if (str_int(word, &annotation->event))
         return true;
+    if (!uuid_valid(word))
+        return usage(cli, err, "`%.*s` is neither the number of an event nor the id of a job",
+                     STR(word));
     return value_id(cli, word, &annotation->job, err);
 }
 
