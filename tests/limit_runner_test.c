@@ -5,7 +5,8 @@ TEST_SHOP(LIMIT_a_runner_begins_jobs_when_the_rate_has_room, .virtual_time = tru
 {
     struct counts n = {0};
     struct pawl_error err = {0};
-    shop_handle(shop, (struct pawl_handler){ .job_type = "greet", .prepare = greet, .context = &n });
+    struct pawl_handler handler = { .job_type = "greet", .prepare = greet, .context = &n };
+    shop_handle(shop, handler);
     MUST(pawl_limit(shop->pawl, &(struct pawl_limit){ .job_type = "greet", .rate = "60/m burst 1" },
                     &err));
     for (int i = 0; i < 5; i++)
@@ -39,15 +40,18 @@ TEST_SHOP(LIMIT_threads_of_a_runner_keep_it_and_every_job_is_done, .workers = 8)
     struct crowd crowd = {0};
     struct pawl_error err = {0};
     struct pawl_ticket last = {0};
-    shop_handle(shop, (struct pawl_handler){ .job_type = "crowd", .prepare = crowd_in, .context = &crowd });
+    struct pawl_handler handler = { .job_type = "crowd", .prepare = crowd_in, .context = &crowd };
+    shop_handle(shop, handler);
     MUST(pawl_limit(shop->pawl, &(struct pawl_limit){ .job_type = "crowd", .max_running = 3 },
                     &err));
     MUST(pawl_limit(shop->pawl,
                     &(struct pawl_limit){ .job_type = "crowd", .per_key = true, .max_running = 1 },
                     &err));
     shop_start(shop);
-    for (int i = 0; i < 60; i++)
-        last = shop_enqueue(shop, (struct pawl_job){ .job_type = "crowd", .limit_key = i % 3 ? "a" : "b" });
+    for (int i = 0; i < 60; i++) {
+        struct pawl_job job = { .job_type = "crowd", .limit_key = i % 3 ? "a" : "b" };
+        last = shop_enqueue(shop, job);
+    }
     WAIT_FOR(shop_number(shop, "SELECT count(*) FROM outcomes WHERE state = 'SUCCEEDED'") == 60);
     EXPECT(crowd.most <= 2);  // one of each key
     EXPECT_STATE(shop, last, "SUCCEEDED");
