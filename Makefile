@@ -12,6 +12,8 @@ COMPOUND ?= 10000
 STRIDE ?= 1
 SEEDS ?= 1..20000
 SIM_S ?= 600
+FILLS ?= 200
+FILES ?= 10000
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
@@ -95,6 +97,12 @@ torture-nth: ## every STRIDE=1st allocation, file operation and store call fails
 	@tools/packages build test
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+
+torture-damage: ## FILES=10000 damaged files under ASan, a disk filled and freed FILLS=200 times
+	@tools/packages build test
+	@tools/build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dwerror=false
+	@DAMAGED_FILES=$(FILES) BUILD=build-asan build-asan/tests/damaged_file_test
+	@DISK_CYCLES=$(FILLS) BUILD=build-asan build-asan/tests/disk_full_test
 
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test
