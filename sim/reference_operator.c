@@ -38,6 +38,14 @@ static void tell_of(struct reference *r, const struct ref_job *ended)
     }
 }
 
+static struct ref_job *oldest_untold(struct reference *r)
+{
+    for (struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
+        if (job->untold)
+            return job;
+    return NULL;
+}
+
 // The oldest that ended first; those it takes with it come later, each in its turn.
 void ref_tell(struct reference *r, struct ref_job *ended)
 {
@@ -45,12 +53,10 @@ void ref_tell(struct reference *r, struct ref_job *ended)
     if (r->telling)
         return;
     r->telling = true;
-    for (struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
-        if (job->untold) {
-            job->untold = false;
-            tell_of(r, job);
-            job = r->jobs - 1;
-        }
+    for (struct ref_job *job; (job = oldest_untold(r));) {
+        job->untold = false;
+        tell_of(r, job);
+    }
     r->telling = false;
 }
 
