@@ -149,7 +149,7 @@ static void purge_one(struct reference *r, struct ref_job *job)
 // First what could not be claimed, then what could.
 enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended)
 {
-    bool listed[REF_JOBS_MAX];
+    bool listed[REF_JOBS_MAX] = {0};
     for (int ready = 0; ready <= 1; ready++) {
         for (size_t i = 0; i < r->job_count; i++) {
             const struct ref_job *job = &r->jobs[i];
