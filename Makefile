@@ -4,15 +4,18 @@ PREFIX ?= /usr/local
 CYCLES ?= 1000
 KILLS ?= 300
 CASES ?= 20000
+STOPS ?= 5000
 SEED ?= 1
 FUZZ_S ?= 60
+LOSSES ?= 100000
+COMPOUND ?= 10000
+STRIDE ?= 1
 SEEDS ?= 1..20000
 SIM_S ?= 600
 export DESTDIR
 
 .PHONY: all run demo brief test lint asan tsan check-tree bench bench-full
-.PHONY: torture-kill torture-runner torture-server torture-cron fuzz-cron fuzz-zone
-.PHONY: torture-sim torture-sim-bugs
+.PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
 all: ## builds build/pawl and libpawl (installs missing packages first, as run and test do)
@@ -50,6 +53,10 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
 	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
 
+coverage: ## lines and branches of the engine that the C tests reach, in build-coverage
+	@tools/packages build test
+	@tools/coverage
+
 check-tree: ## layers, banned functions, sizes, loose ends
 	@tools/packages build
 	@tools/check-tree
@@ -79,11 +86,29 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
+torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=10000 during recovery
+	@tools/packages build test
+	@tools/build build
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
+
+torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
+	@tools/packages build test
+	@tools/build build
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
 
+torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
+	@tools/packages build test
+	@tools/build build
+	@STOPS=$(STOPS) BUILD=build build/tests/stop_test
+
+torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
+	@tools/packages build test
+	@tools/check-models --full
 torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
 	@tools/packages build
 	@tools/build build sim/sim
@@ -119,7 +144,7 @@ deps: ## installs every Debian package that building, testing and linting need
 	@tools/packages build test lint
 
 clean: ## removes what was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-coverage build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

@@ -84,6 +84,7 @@ enum pawl_code {
     PAWL_SLOT_CLAIMED,        // the slot of a schedule was claimed before
     PAWL_MAX_INSTANCES,       // as many runs of a schedule as may be are under way
     PAWL_CLOSED,              // the dead letter was replayed, fixed or discarded before
+    PAWL_OUTDATED,            // a newer Pawl has changed the store: nothing is written any more
     PAWL_CODES
 };
 
@@ -174,6 +175,7 @@ struct pawl_job {
     const char *const *after;     // ids of jobs: it runs when all of them have SUCCEEDED ...
     size_t after_count;           // ... and fails when one ends otherwise; at most 64
     const char *batch_id;         // the batch it joins, which must not have ended
+    const char *limit_key;        // what limits per key of its type go by; NULL: none of them
 };
 
 struct pawl_ticket {
@@ -268,6 +270,27 @@ struct pawl_batch_status {
 PAWL_API PAWL_CHECKED bool pawl_batch_get(struct pawl *pawl, const char *batch_id,
                                           struct pawl_batch_status *status,
                                           struct pawl_error *err);
+
+// ----- limits
+
+// How many jobs may run at once, and begin per time, in all processes on the store together. One of
+// the three names says whose limit it is; none of them: that of each org without one of its own.
+struct pawl_limit {
+    const char *queue;
+    const char *job_type;
+    const char *org_id;
+    bool per_key;          // with job_type: of its jobs of one org with one limit_key
+    int64_t max_running;   // 0: no limit
+    const char *rate;      // "100/s", "10/m", "500/h", "10/m burst 3"; NULL: no limit
+    bool pause;            // of a job_type: PAWL_RATE_LIMITED keeps its jobs of the org waiting ...
+    bool pause_all;        // ... with `pause`: those of every org ...
+    int64_t pause_us;      // ... so long, unless the job says how long; 0: 30 s
+};
+
+// Sets it in the store, where it stays; what runs already counts. One that says nothing takes the
+// limit away.
+PAWL_API PAWL_CHECKED bool pawl_limit(struct pawl *pawl, const struct pawl_limit *limit,
+                                      struct pawl_error *err);
 
 // ----- handlers
 
@@ -569,6 +592,27 @@ PAWL_API PAWL_CHECKED bool pawl_advance(struct pawl *pawl, int64_t microseconds,
                                         struct pawl_error *err);
 
 PAWL_API pawl_time pawl_now(struct pawl *pawl);  // by the clock the handle lives by
+
+// ----- faults, in tests: refused with PAWL_USAGE without `virtual_time`
+
+enum pawl_fault {
+    PAWL_FAULT_NONE,          // takes back what was asked for
+    PAWL_FAULT_REFUSE,        // the commit is refused as by a full disk: nothing is stored
+    PAWL_FAULT_LOSE_ANSWER,   // it is stored, and its callers are told PAWL_IN_DOUBT
+    PAWL_FAULT_CRASH_BEFORE,  // the process dies just before the commit ...
+    PAWL_FAULT_CRASH_AFTER,   // ... or just after it, before anybody is told
+};
+
+// Lets the `nth` commit of this handle from now on (1: the next) go wrong, instead of what was
+// asked for before. Whatever is written is a commit: calls, claims, steps, ends of runs. After a
+// crash every write fails until pawl_test_restart; a handler that was running returns by itself.
+PAWL_API PAWL_CHECKED bool pawl_test_fault(struct pawl *pawl, enum pawl_fault fault, int64_t nth,
+                                           struct pawl_error *err);
+PAWL_API bool pawl_test_fault_waits(struct pawl *pawl);  // there was no such commit yet
+
+// Starts the program again after a crash, or as if it crashed now: nothing is given back or ended,
+// and the next pawl_run_until_idle finds what was left behind. Handlers and the clock stay.
+PAWL_API PAWL_CHECKED bool pawl_test_restart(struct pawl *pawl, struct pawl_error *err);
 
 #ifdef __cplusplus
 }

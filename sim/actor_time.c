@@ -52,7 +52,7 @@ struct chaos {
 };
 
 static const struct {
-    enum rate rate;
+    enum fault_rate rate;
     enum disk_fault fault;
     const char *name;
 } faults[] = {

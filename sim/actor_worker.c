@@ -37,7 +37,7 @@ static const struct str results[] = { { "", 0 }, { "{\"n\":1}", 7 }, { "{\"n\":2
 
 static void act(struct sim *sim, void *self, struct request *request);
 
-static bool happens(struct sim *sim, struct worker_actor *w, enum rate rate)
+static bool happens(struct sim *sim, struct worker_actor *w, enum fault_rate rate)
 {
     return !sim->calm && dice_rare(&w->base.dice, sim->swarm.rate[rate]);
 }

@@ -54,7 +54,7 @@ static bool without(const char *text, uint64_t *bits)
 {
     struct str rest = str_of(text), name;
     while (rest.n > 0) {
-        enum rate rate = 0;
+        enum fault_rate rate = 0;
         str_cut(rest, ',', &name, &rest);
         while (rate < RATES && !str_eq(name, str_of(rate_name(rate))))
             rate++;
@@ -75,7 +75,7 @@ static bool bug(const char *text, enum planted *which)
 
 static void list_names(void)
 {
-    for (enum rate rate = 0; rate < RATES; rate++)
+    for (enum fault_rate rate = 0; rate < RATES; rate++)
         printf("%s%s", rate ? "," : "without: ", rate_name(rate));
     for (enum planted p = PLANTED_NONE + 1; p < PLANTED; p++)
         printf("%s%-28s %s", p == PLANTED_NONE + 1 ? "\nbugs:\n" : "\n", planted_name(p),
@@ -144,7 +144,7 @@ static void print_command(const struct sim_options *o)
 {
     printf("sim --seed %llu --steps %zu", (unsigned long long)o->seed, o->steps);
     const char *separator = " --without ";
-    for (enum rate rate = 0; rate < RATES; rate++)
+    for (enum fault_rate rate = 0; rate < RATES; rate++)
         if (o->without & ((uint64_t)1 << rate)) {
             printf("%s%s", separator, rate_name(rate));
             separator = ",";

@@ -6,7 +6,7 @@
 
 #include "actor.h"
 
-static bool happens(struct sim *sim, enum rate rate)
+static bool happens(struct sim *sim, enum fault_rate rate)
 {
     return !sim->calm && dice_rare(&sim->network, sim->swarm.rate[rate]);
 }

@@ -26,7 +26,7 @@ void shrink(struct sim *sim, struct sim_options *options)
 {
     options->trace = false;
     cut(sim, options);
-    for (enum rate rate = 0; rate < RATES; rate++) {
+    for (enum fault_rate rate = 0; rate < RATES; rate++) {
         struct sim_options fewer = *options;
         fewer.without |= (uint64_t)1 << rate;
         if (fails(sim, &fewer))

@@ -35,7 +35,7 @@ extern const struct caller sim_everybody;
 struct sim_options {
     uint64_t seed;
     size_t steps;          // calls of the engine before the calm
-    uint64_t without;      // bits of enum rate that are switched off
+    uint64_t without;      // bits of enum fault_rate that are switched off
     enum planted planted;
     bool trace;            // print every event
 };

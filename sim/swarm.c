@@ -36,7 +36,7 @@ static const struct {
 };
 _Static_assert(countof(rates) == RATES, "one row per rate");
 
-const char *rate_name(enum rate rate)
+const char *rate_name(enum fault_rate rate)
 {
     return rates[rate].name;
 }
@@ -51,7 +51,7 @@ void swarm_draw(struct swarm *swarm, uint64_t seed, uint64_t without)
         .group = dice_chance(&dice, 50) ? 1 : 2 + dice_pick(&dice, 14),
         .latency_us = dice_between(&dice, 100, 50000),
     };
-    for (enum rate rate = 0; rate < RATES; rate++) {
+    for (enum fault_rate rate = 0; rate < RATES; rate++) {
         struct dice own = dice_of(seed, 2000 + rate);
         bool present = dice_chance(&own, rates[rate].present);
         int64_t drawn = dice_between(&own, 1, rates[rate].max);

@@ -5,7 +5,7 @@
 #include "dice.h"
 
 // One row in swarm.c each.
-enum rate {
+enum fault_rate {
     RATE_LOST_REQUEST,
     RATE_LOST_REPLY,
     RATE_DUPLICATE,
@@ -42,5 +42,5 @@ struct swarm {
     int64_t latency_us;
 };
 
-const char *rate_name(enum rate rate);
+const char *rate_name(enum fault_rate rate);
 void swarm_draw(struct swarm *swarm, uint64_t seed, uint64_t without);

@@ -21,6 +21,16 @@ SELECT version, name FROM schema_migrations ORDER BY version;
 -- name: migration_insert
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3);
 
+-- name: migration_compatible
+INSERT INTO schema_compatible (version, since) VALUES ($1, $2);
+
+-- The first migration after $1 that a program which knows no more than that cannot work with.
+-- name: migration_strange
+SELECT m.version FROM schema_migrations m
+ WHERE m.version > $1
+   AND NOT EXISTS (SELECT 1 FROM schema_compatible c WHERE c.version = m.version AND c.since <= $1)
+ ORDER BY m.version LIMIT 1;
+
 -- Which table refers to which: one of the application's must not refer to one of ours.
 -- name: references_all
 -- scans: the schema, after the application has changed it
@@ -32,10 +42,13 @@ SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r
 -- ===== the clock
 
 -- Every change leaves an event, so the newest event tells the latest time in the store. And whether
--- any job of the store has a row in `job_links`: if none has, nobody asks for that of each.
+-- any job of the store has a row in `job_links`, and whether there are limits: if not, nobody asks
+-- for that of each.
 -- name: clock_newest
--- scans: of job_links its first row
-SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END
+-- scans: of job_links, job_limits and job_limit_waits their first row
+SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END,
+       CASE WHEN EXISTS (SELECT 1 FROM job_limits) OR EXISTS (SELECT 1 FROM job_limit_waits)
+            THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
 -- ===== names
@@ -130,12 +143,22 @@ INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at, sc
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
         $20, $21, $22);
 
+-- The same with a limit key, which few have.
+-- name: job_insert_keyed
+-- moves: job CREATED -> QUEUED
+INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at, scheduled_for,
+                  max_wait_us, serial_key, idempotency_key, project_id, actor_type, actor_id,
+                  request_id, correlation_id, traceparent, authorized_by, parent, origin, payload,
+                  limit_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21, $22, $23);
+
 -- A job with everything its state follows from. $2 is NULL for the engine's own look-ups by key.
 -- name: job_load
 SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
-       j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
+       j.serial_key, j.max_wait_us, j.authorized_by, j.limit_key, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        (SELECT count(*) FROM ready r
          WHERE r.queue = coalesce(c.queue, j.queue) AND r.type = j.type AND r.org = j.org
@@ -162,7 +185,7 @@ SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.pol
 SELECT j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
-       j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
+       j.serial_key, j.max_wait_us, j.authorized_by, j.limit_key, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM jobs j
@@ -324,7 +347,7 @@ SELECT r.rank, r.job, r.attempt, r.serial_key,
        j.id, j.id_low, j.org, j.type, j.queue, coalesce(c.queue, j.queue), j.policy,
        j.project_id, j.actor_type, j.actor_id, j.request_id, j.correlation_id,
        j.idempotency_key, j.payload, j.scheduled_for, j.traceparent,
-       j.serial_key, j.max_wait_us, j.authorized_by, par.id, par.id_low, j.origin,
+       j.serial_key, j.max_wait_us, j.authorized_by, j.limit_key, par.id, par.id_low, j.origin,
        j.created_at, coalesce(c.priority, j.priority), j.priority, coalesce(c.run_at, 0),
        CASE WHEN p.job IS NULL AND x.job IS NULL THEN 0 ELSE 1 END
   FROM ready r
@@ -1303,6 +1326,17 @@ UPDATE artifacts SET job = $3, execution = $4, authoritative = $5
 -- name: artifact_delete
 DELETE FROM artifacts WHERE id = $1;
 
+-- A job that works on it, or brought it, and has not ended.
+-- name: artifact_needed_by
+SELECT u.job, j.id_low
+  FROM (SELECT i.job FROM artifact_inputs i WHERE i.artifact = $1
+        UNION ALL
+        SELECT a.job FROM artifacts a WHERE a.id = $1 AND a.job IS NOT NULL) u
+  JOIN jobs j ON j.id = u.job
+  LEFT JOIN outcomes o ON o.job = u.job
+ WHERE o.ended_at IS NULL
+ LIMIT 1;
+
 -- Older than $1, and of no job that is there.
 -- name: artifacts_unused
 SELECT a.id, a.id_low, a.org, a.file FROM artifacts a
@@ -1864,3 +1898,142 @@ DELETE FROM slot_skips WHERE org = $1;
 
 -- name: org_erased
 UPDATE orgs SET erased_at = $2 WHERE id = $1;
+
+-- ===== limits
+
+-- name: limit_load
+SELECT max_running, rate, per_us, burst, on_rate_limited, pause_us, set_by, set_at
+  FROM job_limits WHERE scope = $1 AND subject = $2;
+
+-- name: limit_page
+SELECT scope, subject, max_running, rate, per_us, burst, on_rate_limited, pause_us, set_by, set_at
+  FROM job_limits WHERE (scope, subject) > ($1, $2) ORDER BY scope, subject LIMIT $3;
+
+-- name: limit_put
+INSERT INTO job_limits (scope, subject, max_running, rate, per_us, burst, on_rate_limited,
+                        pause_us, set_by, set_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (scope, subject) DO UPDATE SET max_running = excluded.max_running,
+  rate = excluded.rate, per_us = excluded.per_us, burst = excluded.burst,
+  on_rate_limited = excluded.on_rate_limited, pause_us = excluded.pause_us,
+  set_by = excluded.set_by, set_at = excluded.set_at;
+
+-- name: limit_remove
+DELETE FROM job_limits WHERE scope = $1 AND subject = $2;
+
+-- What runs of a scope, and since when the oldest does.
+-- name: limit_live_of_queue
+SELECT count(*), min(e.leased_at) FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+ WHERE h.queue = $1;
+
+-- name: limit_live_of_type
+SELECT count(*), min(e.leased_at) FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+ WHERE h.type = $1;
+
+-- name: limit_live_of_org
+SELECT count(*), min(e.leased_at) FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+ WHERE h.org = $1;
+
+-- name: limit_live_of_key
+SELECT count(*), min(e.leased_at) FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+ WHERE h.type = $1 AND h.org = $2 AND h.limit_key = $3;
+
+-- name: limit_hold
+INSERT INTO job_limit_holds (job, queue, type, org, limit_key) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (job) DO UPDATE SET queue = excluded.queue;
+
+-- name: limit_hold_end
+DELETE FROM job_limit_holds WHERE job = $1 RETURNING limit_key;
+
+-- A limit that is new counts what runs already.
+-- name: limit_hold_all
+-- scans: what is live, when a limit is set
+INSERT INTO job_limit_holds (job, queue, type, org, limit_key)
+SELECT e.job, e.queue, e.type, e.org, coalesce(j.limit_key, '')
+  FROM executions e JOIN jobs j ON j.id = e.job
+ WHERE e.finished_at IS NULL
+ON CONFLICT (job) DO NOTHING;
+
+-- name: limit_holds_tidy
+-- scans: what was live under a limit, when a limit is set
+DELETE FROM job_limit_holds
+ WHERE NOT EXISTS (SELECT 1 FROM executions e
+                    WHERE e.job = job_limit_holds.job AND e.finished_at IS NULL);
+
+-- name: bucket_load
+SELECT full_at FROM job_limit_buckets
+ WHERE scope = $1 AND subject = $2 AND org = $3 AND limit_key = $4;
+
+-- name: bucket_put
+INSERT INTO job_limit_buckets (scope, subject, org, limit_key, full_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (scope, subject, org, limit_key) DO UPDATE SET full_at = excluded.full_at;
+
+-- name: bucket_wake
+INSERT INTO job_limit_buckets (scope, subject, org, limit_key, full_at, wake_at)
+VALUES (3, $1, $2, $3, $4, $5)
+ON CONFLICT (scope, subject, org, limit_key) DO UPDATE SET full_at = excluded.full_at,
+  wake_at = excluded.wake_at;
+
+-- name: bucket_wake_now
+UPDATE job_limit_buckets SET wake_at = $4
+ WHERE scope = 3 AND subject = $1 AND org = $2 AND limit_key = $3 AND wake_at IS NOT NULL;
+
+-- Every key of a type that jobs wait for.
+-- name: bucket_wake_all
+INSERT INTO job_limit_buckets (scope, subject, org, limit_key, full_at, wake_at)
+SELECT DISTINCT 3, w.type, w.org, w.limit_key, 0, CAST($2 AS BIGINT)
+  FROM job_limit_waits w WHERE w.type = $1
+ON CONFLICT (scope, subject, org, limit_key) DO UPDATE SET wake_at = excluded.wake_at;
+
+-- name: bucket_due
+SELECT subject, org, limit_key FROM job_limit_buckets
+ WHERE wake_at <= $1 ORDER BY wake_at LIMIT $2;
+
+-- name: bucket_next
+SELECT coalesce(min(wake_at), 0) FROM job_limit_buckets WHERE wake_at > $1;
+
+-- A bucket that is full says nothing.
+-- name: buckets_tidy
+DELETE FROM job_limit_buckets
+ WHERE (scope, subject, org, limit_key) IN
+       (SELECT scope, subject, org, limit_key FROM job_limit_buckets
+         WHERE scope = 3 AND full_at < $1 AND wake_at IS NULL ORDER BY full_at LIMIT $2);
+
+-- name: limit_wait_insert
+INSERT INTO job_limit_waits (job, type, org, limit_key) VALUES ($1, $2, $3, $4);
+
+-- name: limit_wait_delete
+DELETE FROM job_limit_waits WHERE job = $1;
+
+-- name: limit_wait_of_job
+SELECT count(*) FROM job_limit_waits WHERE job = $1;
+
+-- name: limit_waits_of_key
+SELECT job FROM job_limit_waits
+ WHERE type = $1 AND org = $2 AND limit_key = $3 ORDER BY job LIMIT $4;
+
+-- name: type_pauses
+-- scans: a row for each pause that is on, or was of late
+SELECT type, org, since, until FROM job_type_pauses WHERE until > $1;
+
+-- name: type_pause_load
+SELECT since, until FROM job_type_pauses WHERE type = $1 AND org = $2 AND until > $3;
+
+-- name: type_pause_put
+INSERT INTO job_type_pauses (type, org, since, until) VALUES ($1, $2, $3, $4)
+ON CONFLICT (type, org) DO UPDATE SET since = excluded.since, until = excluded.until;
+
+-- name: type_pause_end
+DELETE FROM job_type_pauses WHERE type = $1 AND org = $2;
+
+-- name: type_pauses_end
+DELETE FROM job_type_pauses WHERE type = $1;
+
+-- name: type_pauses_tidy
+-- scans: a row for each pause that is on, or was of late
+DELETE FROM job_type_pauses WHERE until <= $1;

@@ -7,6 +7,7 @@
 --   verify_ready_…   ($1, …, $5) < key of a row in `ready` <= ($6, …, $10)
 --   verify_key_…     $1 < slot of an idempotency key <= $2
 --   verify_artifact_… $1 < key of an artifact <= $2
+--   verify_seal_…    $1 < number of a seal <= $2
 -- What needs the rules of the model (states, tallies, verdicts, the audit trail, hashes) is checked
 -- there in C, from the rows that the queries without an invariant, at the end, answer.
 
@@ -225,14 +226,17 @@ SELECT j.id, j.origin || ' of ' || j.parent
 
 -- name: verify_job_change
 -- invariant: a changed job says so in its audit trail, and its new queue and priority are valid
+-- scans: the newest pruned seal, one row
 SELECT c.job, 'queue ' || c.queue || ', priority ' || c.priority
   FROM changes c
+  LEFT JOIN jobs j ON j.id = c.job
  WHERE c.job > $1 AND c.job <= $2
    AND (c.priority NOT BETWEEN -100 AND 100
      OR NOT EXISTS (SELECT 1 FROM queues q WHERE q.id = c.queue)
-     OR NOT EXISTS (SELECT 1 FROM audit_events a
-                      JOIN audit_event_names n ON n.event = a.event
-                     WHERE a.job = c.job AND n.name = 'job.changed'));
+     OR (j.created_at > (SELECT at FROM audit_pruned)  -- the events of older ones may be gone
+         AND NOT EXISTS (SELECT 1 FROM audit_events a
+                           JOIN audit_event_names n ON n.event = a.event
+                          WHERE a.job = c.job AND n.name = 'job.changed')));
 
 -- ===== executions
 
@@ -657,6 +661,7 @@ SELECT w.job, 'waits for ' || w.awaited || ', and has ended or says nothing of i
 SELECT p.job, 'blocked by jobs, and waits for none' FROM parked p
  WHERE p.job > $1 AND p.job <= $2 AND p.reason = 'blocked' AND p.serial_key = ''
    AND NOT EXISTS (SELECT 1 FROM job_links l WHERE l.job = p.job AND l.pending > 0)
+   AND NOT EXISTS (SELECT 1 FROM job_limit_waits w WHERE w.job = p.job)
 UNION ALL
 SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM job_links l
  WHERE l.job > $1 AND l.job <= $2 AND l.pending > 0
@@ -665,6 +670,33 @@ SELECT l.job, 'waits for ' || l.pending || ' jobs, and is not parked' FROM job_l
                     WHERE p.job = l.job
                       AND (p.reason IN ('held', 'delayed')
                         OR (p.reason = 'blocked' AND p.serial_key = '')));
+
+-- name: verify_job_limit_waits
+-- invariant: a job that waits for its limit key is parked, and somebody will look at the key
+SELECT w.job, 'waits for its limit key, and is not parked' FROM job_limit_waits w
+ WHERE w.job > $1 AND w.job <= $2
+   AND NOT EXISTS (SELECT 1 FROM parked p
+                    WHERE p.job = w.job AND p.reason = 'blocked' AND p.serial_key = '')
+UNION ALL
+SELECT w.job, 'waits for another limit key than its own' FROM job_limit_waits w
+  JOIN jobs j ON j.id = w.job
+ WHERE w.job > $1 AND w.job <= $2
+   AND (w.type <> j.type OR w.org <> j.org OR w.limit_key IS DISTINCT FROM j.limit_key)
+UNION ALL
+SELECT w.job, 'waits for its limit key, and nobody will look at it' FROM job_limit_waits w
+ WHERE w.job > $1 AND w.job <= $2
+   AND NOT EXISTS (SELECT 1 FROM job_limit_buckets b
+                    WHERE b.scope = 3 AND b.subject = w.type AND b.org = w.org
+                      AND b.limit_key = w.limit_key AND b.wake_at IS NOT NULL);
+
+-- name: verify_job_limit_holds
+-- invariant: what is counted under a limit is counted as what it is
+SELECT h.job, 'held as another' FROM job_limit_holds h
+  JOIN executions e ON e.job = h.job AND e.finished_at IS NULL
+  JOIN jobs j ON j.id = h.job
+ WHERE h.job > $1 AND h.job <= $2
+   AND (h.queue <> e.queue OR h.type <> e.type OR h.org <> e.org
+     OR h.limit_key <> coalesce(j.limit_key, ''));
 
 -- name: verify_store_batch
 -- invariant: a batch has as many jobs, and as many that ended, as it says
@@ -785,7 +817,74 @@ SELECT i.job, 'artifact ' || i.artifact
   LEFT JOIN artifacts a ON a.id = i.artifact
  WHERE i.job > $1 AND i.job <= $2 AND (j.id IS NULL OR a.org <> i.org);
 
+-- ===== schedules
+
+-- name: verify_store_slot
+-- invariant: a slot is claimed once, and as long as it runs it has a job
+-- scans: the slots, once
+SELECT 0, r.job_name || ': ' || count(*) || ' rows for slot ' || r.scheduled_for
+  FROM job_runs r
+ GROUP BY r.org, r.job_name, r.scheduled_for
+HAVING count(*) > 1
+UNION ALL
+SELECT 0, r.job_name || ': slot ' || r.scheduled_for || ' runs without a job'
+  FROM job_runs r
+ WHERE r.finished_at IS NULL AND r.job IS NULL;
+
+-- name: verify_store_schedule
+-- invariant: a schedule has an org and a policy, and its next slot is one it has not dealt with
+-- scans: a short table
+SELECT 0, 'schedule ' || s.name
+  FROM schedules s
+ WHERE NOT EXISTS (SELECT 1 FROM orgs o WHERE o.id = s.org)
+    OR NOT EXISTS (SELECT 1 FROM policies p WHERE p.id = s.policy)
+    OR s.next_at <= s.considered_to
+    OR (s.removed_at IS NOT NULL AND s.next_at IS NOT NULL)
+    OR (s.cron IS NULL) = (s.every_us IS NULL);
+
+-- ===== seals, and what was removed
+
+-- name: verify_seal_order
+-- invariant: seals are numbered without a gap, and each goes on where the one before it ended
+SELECT 0, 'seal ' || s.seal
+  FROM audit_seals s
+  LEFT JOIN audit_seals p ON p.seal = s.seal - 1
+ WHERE s.seal > $1 AND s.seal <= $2
+   AND ((s.seal > 1 AND p.seal IS NULL) OR p.last_id >= s.first_id OR s.first_id > s.last_id
+     OR p.sealed_at > s.sealed_at OR (s.pruned_at IS NOT NULL AND p.seal IS NOT NULL
+                                      AND p.pruned_at IS NULL));
+
+-- The hashes are looked at by `pawl audit verify`; this sees an event that is gone or was put in.
+-- name: verify_seal_events
+-- invariant: a seal has as many events as it says, or none when they were pruned
+SELECT 0, 'seal ' || s.seal || ' over ' || s.events || ' events'
+  FROM audit_seals s
+  LEFT JOIN audit_seals p ON p.seal = s.seal - 1
+ WHERE s.seal > $1 AND s.seal <= $2
+   AND CASE WHEN s.pruned_at IS NULL THEN s.events ELSE 0 END
+       <> (SELECT count(*) FROM audit_events a
+            WHERE a.id > coalesce(p.last_id, 0) AND a.id <= s.last_id);
+
+-- name: verify_job_removed
+-- invariant: a job that was removed is gone, and nothing is being erased
+SELECT r.id, 'was removed, and is there' FROM removed_jobs r
+ WHERE r.id > $1 AND r.id <= $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.id)
+UNION ALL
+SELECT x.job, 'erased for another org, or not to the end' FROM erasures x
+  LEFT JOIN jobs j ON j.id = x.job
+ WHERE x.job > $1 AND x.job <= $2 AND (x.under_way <> 0 OR j.org <> x.org);
+
+-- name: verify_job_log
+-- invariant: a line of a log is of an execution of its job
+SELECT l.job, 'line ' || l.seq
+  FROM execution_logs l
+  LEFT JOIN executions e ON e.id = l.execution AND e.job = l.job AND e.org = l.org
+ WHERE l.job > $1 AND l.job <= $2 AND e.id IS NULL;
+
 -- ===== for the checks in C
+
+-- name: verify_seal_end
+SELECT seal FROM audit_seals WHERE seal > $1 ORDER BY seal LIMIT 1 OFFSET $2;
 
 -- name: verify_artifact_end
 SELECT id FROM artifacts WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2;

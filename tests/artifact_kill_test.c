@@ -59,3 +59,31 @@ TEST(OPS_24_an_upload_killed_at_any_point_is_whole_or_not_there)
         scratch_close(&scratch);
     }
 }
+
+static const struct {
+    const char *name, *point;
+    int64_t stored;  // when it dies there for the second time
+} removals[] = {
+    { "the row is deleted", "DELETE FROM artifacts", 1 },
+    { "the row is gone", "forgotten", 0 },
+    { "the file is gone", "removed", 0 },
+};
+
+TEST(OPS_24_a_removal_killed_at_any_point_leaves_all_of_it_or_nothing)
+{
+    for (size_t i = 0; i < countof(removals); i++) {
+        struct scratch scratch = scratch_open();
+        struct process remover = process_start("uploader", scratch_store(&scratch), "5",
+                                               removals[i].point, "2", "remove");
+        EXPECT(process_end(&remover) != 0);
+        int64_t rows = scratch_number(&scratch, "SELECT count(*) FROM artifacts");
+        if (rows != removals[i].stored)
+            print_error("%s: %lld rows\n", removals[i].name, (long long)rows);
+        EXPECT_INT(rows, removals[i].stored);
+        EXPECT_INT(scratch_number(&scratch, "SELECT count(*) FROM pawl_audit WHERE event ="
+                                            " 'artifact.removed'"),
+                   2 - rows);
+        check(&scratch, rows);
+        scratch_close(&scratch);
+    }
+}

@@ -227,7 +227,7 @@ TEST_EACH_DB(OPS_24_every_input_that_is_wrong_is_named)
 TEST_EACH_DB(JOB_11_a_job_whose_input_is_gone_ends_when_it_is_claimed_and_others_go_on)
 {
     struct artifact removed = must_store(box, "abc"), lost = must_store(box, "def"),
-                    there = must_store(box, "ghi"), gone;
+                    there = must_store(box, "ghi");
     struct contract contract = import_of(box, &removed, NULL);
     struct job first = must_add(box, &contract);
     contract = import_of(box, &there, NULL);
@@ -236,7 +236,7 @@ TEST_EACH_DB(JOB_11_a_job_whose_input_is_gone_ends_when_it_is_claimed_and_others
     struct job third = must_add(box, &contract);
     contract = import_of(box, &there, NULL);
     struct job fourth = must_add(box, &contract);
-    OK(artifact_remove(tx, removed.id, &gone, err));
+    box_sql(box, "DELETE FROM artifacts WHERE id = (SELECT min(id) FROM artifacts)");
     EXPECT(unlink(path_of(box, removed.file)) == 0 && unlink(path_of(box, lost.file)) == 0);
     struct claimed *claimed = NULL;
     EXPECT_INT(claim_some(box, "A", 10, &claimed), 2);
@@ -249,6 +249,25 @@ TEST_EACH_DB(JOB_11_a_job_whose_input_is_gone_ends_when_it_is_claimed_and_others
     EXPECT(strstr(ended.last_error.s, "is gone: it was removed"));
     EXPECT(strstr(must_load(box, third.id).last_error.s, "is gone: its file is gone"));
     box->damaged = true;  // a row without its file
+}
+
+TEST_EACH_DB(OPS_24_an_artifact_is_removed_when_no_job_needs_it_and_not_before)
+{
+    struct artifact input = must_store(box, "abc"), gone;
+    struct contract contract = import_of(box, &input, NULL);
+    struct job job = must_add(box, &contract), ended;
+    REFUSED(PAWL_CONFLICT, artifact_remove(tx, input.id, &gone, err));
+    struct lease lease = must_start(box, "A");
+    REFUSED(PAWL_CONFLICT, artifact_remove(tx, input.id, &gone, err));
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    REFUSED(PAWL_CONFLICT, artifact_remove(tx, input.id, &gone, err));
+    OK(job_cancel(tx, job.id, &ended, err));
+    OK(artifact_remove(tx, input.id, &gone, err));
+    EXPECT(str_eq(gone.file, input.file));
+    REFUSED(PAWL_NOT_FOUND, artifact_remove(tx, input.id, &gone, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event ="
+                               " 'artifact.removed'"),
+               1);
 }
 
 // ----- outputs

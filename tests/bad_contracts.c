@@ -147,6 +147,7 @@ static const struct bad_field {
       { "'01900000-0000-4000-8000-00000000000a'", "'00000000-0000-7000-8000-000000000000'" } },
     { "submit", "true", FLAG | ABSENT, 0, { "0", "1", "'true'", "'false'", "'yes'" } },
     { "authorized_by", "'boss'", TEXT | ABSENT, KEY_BYTES_MAX, { NULL } },
+    { "limit_key", "'acme'", TEXT | ABSENT, KEY_BYTES_MAX, { NULL } },
 };
 
 // Members that no caller may send, and the field that names them.

@@ -156,6 +156,14 @@ static int64_t count(sqlite3 *facts, const char *sql)
     return number;
 }
 
+int64_t checks_not_met(const int64_t *totals)
+{
+    int64_t missing = 0;
+    for (size_t i = 0; i < checks_count; i++)
+        missing += !checks[i].planted && totals[i] == 0;
+    return missing;
+}
+
 int64_t checker_count(sqlite3 *facts, const char *name)
 {
     for (size_t i = 0; i < checks_count; i++)

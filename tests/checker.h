@@ -24,4 +24,7 @@ sqlite3 *checker_open(const char *directory);
 void checker_close(sqlite3 *facts);
 
 int64_t checker_count(sqlite3 *facts, const char *name);  // by the name of a check
+
+// How many of the situations that are only reported never came up: `totals` has one for each check.
+int64_t checks_not_met(const int64_t *totals);
 void checker_run(sqlite3 *facts, const char *sql);

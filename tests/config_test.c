@@ -60,7 +60,8 @@ static const char whole[] =
     "  {payload: 64KiB, result: 32KiB, body: 2MiB, bulk_jobs: 10, json_depth: 8,\n"
     "   connections: 100, connections_per_address: 5, header_time: 2s, body_time: 3s,\n"
     "   idle_time: 4s, wait: 5s, waiting: 7, workers: 3, grace: 6s, log_bytes: 1KiB,\n"
-    "   critical_depth: 9, bulk_letters: 11, artifact_bytes: 3MiB}\n"
+    "   critical_depth: 9, bulk_letters: 11, artifact_bytes: 3MiB, org_max_running: 8,\n"
+    "   org_rate: 7/h}\n"
     "durability: full\n"
     "log: {level: warning, file: pawl.log}\n"
     "policies:\n"
@@ -72,22 +73,19 @@ static const char whole[] =
     "  q:slow: {weight: 1, depth: 50}\n"
     "job_types:\n"
     "  report.export:\n"
-    "    category: planning\n"
-    "    policy: patient\n"
-    "    queue: q:reports\n"
+    "    category: planning\n    policy: patient\n    queue: q:reports\n"
     "    run: [./export, --all, '']\n"
     "    commit: [sh, deliver]\n"
     "    directory: /\n"
     "    env: {PLAIN: a b, FROM_FILE: {file: secret.txt}, FROM_ENV: {env: PAWL_TEST_SECRET}}\n"
-    "    timeout: 10m\n"
-    "    grace: 3s\n"
+    "    timeout: 10m\n    grace: 3s\n"
     "    key: [customer, month]\n"
-    "    allow_delay: true\n"
-    "    secrets: allow\n"
-    "    authoritative: true\n"
-    "    may_write: true\n"
+    "    allow_delay: true\n    secrets: allow\n"
+    "    authoritative: true\n    may_write: true\n"
     "    runbook: Call Ada.\n"
-    "  mail.send: {category: notification, bucket: 2h}\n"
+    "  mail.send: {category: notification, bucket: 2h, max_running: 5, max_running_per_key: 1,\n"
+    "    rate: 9/s, rate_per_key: 1/m, on_rate_limited: pause, rate_limited_pause: 9s}\n"
+    "  mail.call: {post: 'https://m.org/'}\n"
     "retention: {jobs: 20d, dead_letters: never, logs: 3d, audit: 2000d, artifacts: 5d, rate: 77}\n"
     "schedules:\n"
     "  nightly:\n"
@@ -161,7 +159,7 @@ CONFIG_TEST(CONFIG_every_key_is_read)
         for (size_t i = 0; i < config_table(t)->count; i++) {
             const struct config_row *row = &config_table(t)->rows[i];
             struct str key = str_format(test_arena(), "%s:", row->key);
-            EXPECT(row->kind == &kind_later || contains(str_of(whole), key));
+            EXPECT(contains(str_of(whole), key));
         }
     const struct config *c = must_configure(file, whole);
     EXPECT_STR(c->store, "sqlite:jobs.db");
@@ -318,14 +316,15 @@ static const struct {
     { &kind_text, { "\"\"", "[]", "{}", "~", "", NULL } },
     { &kind_name, { "\"\"", "a b", "ü", "[]", "{}", "~", "a/b", NULL } },
     { &kind_queue, { "\"\"", "a b", "q:deadletter", "[]", "{}", "~", "", NULL } },
+    { &kind_rate, { "x", "5", "5/x", "0/s", "5/s burst 0", "[]", "{}", "~", NULL } },
     { &kind_section, { "x", "5", "[]", "[a]", "\"\"", NULL } },
-    { &kind_later, { "x", "{}", "[]", "~", "5s", NULL } },
     { &kind_policies, { "x", "[a]", "5", "{a: 5}", "{default: {}}", "{\"a b\": {}}",
                         "{a: {like: a}}", "{a: {base: 5s, max_delay: 4s}}", NULL } },
     { &kind_queues, { "x", "[a]", "{a: 5}", "{q:deadletter: {}}", "{\"a b\": {}}", NULL } },
     { &kind_types, { "x", "[a]", "{a: 5}", "{\"a b\": {}}", "{.a: {}}", "{a: {key: x}}",
                      "{a: {commit: [sh]}}", "{a: {run: [sh], commit: [sh], category: audit}}",
-                     "{a: {bucket: 1h}}", "{a: {may_write: true}}", NULL } },
+                     "{a: {bucket: 1h}}", "{a: {may_write: true}}",
+                     "{a: {rate_limited_pause: 5s}}", NULL } },
     { &kind_schedules, { "x", "[a]", "{a: 5}", "{a: {}}", "{a: {job_type: x, every: 1h}}", NULL } },
     { &kind_alerts, { "x", "{}", "5", "[5]", "[{}]", "[{name: a}]", NULL } },
     { &kind_headers, { "nowhere.txt", "[]", "{}", "~", "pawl.yaml", NULL } },
@@ -357,6 +356,7 @@ static const struct {
     { "directory", { "nowhere", "pawl.yaml", "[]", "~", NULL } },
     { "endpoint", { "x", "ftp://a/", "https://a:b@c/", "[]", "{}", "~", NULL } },
     { "sample", { "-1", "1.1", "x", "0x1", "1e-3", "[]", "~", NULL } },
+    { "post", { "x", "ftp://a/", "https://", "https://a:b@c/", "[]", "~", NULL } },
     { "webhook", { "x", "ftp://a/", "https://", "https://a:b@c/", "[]", "~", NULL } },
     { "webhook_file", { "nowhere", "pawl.yaml", "[]", "{}", "~", NULL } },
     { "secret_file", { "nowhere", "[]", "{}", "~", NULL } },

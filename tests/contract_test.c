@@ -227,7 +227,7 @@ TEST(OPS_1_the_longest_texts_are_taken)
     } texts[] = {
         { "job_type", 128 }, { "queue", 128 },          { "idempotency_key", 256 },
         { "actor_id", 256 }, { "request_id", 256 },     { "correlation_id", 256 },
-        { "serial_key", 256 }, { "authorized_by", 256 },
+        { "serial_key", 256 }, { "authorized_by", 256 },  { "limit_key", 256 },
     };
     for (size_t i = 0; i < countof(texts); i++) {
         must_read(text_member(texts[i].field, 1));
@@ -304,7 +304,7 @@ TEST(OPS_1_what_the_caller_says_is_kept)
         "'actor_type':'user','actor_id':'u','request_id':'r','correlation_id':'c',"
         "'project_id':'01900000-0000-7000-8000-00000000ABCD','queue':'q:mine','priority':-5,"
         "'serial_key':'s','policy':'planning','max_wait':'2m','submit':false,"
-        "'authorized_by':'b','scheduled_for':'2026-08-22T12:00:01+02:00',"
+        "'authorized_by':'b','limit_key':'l','scheduled_for':'2026-08-22T12:00:01+02:00',"
         "'traceparent':'00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'");
     EXPECT_INT(c.actor_type, ACTOR_USER);
     EXPECT_STR(c.actor_id, "u");
@@ -317,6 +317,7 @@ TEST(OPS_1_what_the_caller_says_is_kept)
     EXPECT_STR(c.policy.name, "planning");
     EXPECT_INT(c.max_wait_us, MINUTES(2));
     EXPECT_STR(c.authorized_by, "b");
+    EXPECT_STR(c.limit_key, "l");
     EXPECT_INT(c.scheduled_for, NOW + SECONDS(1));
     EXPECT_STR(c.traceparent, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     EXPECT(c.hold);
@@ -327,7 +328,7 @@ TEST(OPS_1_a_contract_filled_by_c_code_meets_the_same_checks)
     static const char *const bad[] = {
         "job_type", "policy", "policy", "payload", "idempotency_key", "org_id", "project_id",
         "actor_type", "actor_id", "request_id", "correlation_id", "scheduled_for", "traceparent",
-        "queue", "priority", "serial_key", "max_wait", "authorized_by",
+        "queue", "priority", "serial_key", "max_wait", "authorized_by", "limit_key",
     };
     struct contract c = {
         .job_type = S("a b"),
@@ -343,6 +344,7 @@ TEST(OPS_1_a_contract_filled_by_c_code_meets_the_same_checks)
         .serial_key = S("a\0b"),
         .max_wait_us = -1,
         .authorized_by = S("\xc2\x85"),
+        .limit_key = S("\n"),
         .policy = *policy_builtin(S("default")),
     };
     c.policy.max_attempts = 0;

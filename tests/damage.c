@@ -15,6 +15,7 @@ const char no_guards[] =
     "DROP TRIGGER executions_final; DROP TRIGGER outcomes_final; DROP INDEX executions_job;"
     "DROP INDEX executions_live; DROP INDEX executions_serial; DROP INDEX ready_serial;"
     "DROP TRIGGER job_runs_final; DROP TRIGGER outcomes_letter;"
+    "DROP TRIGGER audit_seals_kept; DROP TRIGGER audit_seals_stay;"
     "CREATE TEMP VIEW job AS SELECT t.name, j.* FROM jobs j JOIN job_types t ON t.id = j.type;";
 
 // clang-format off
@@ -314,6 +315,12 @@ const struct damage damages[] = {
     { "verify_job_pending", "UPDATE job_waits SET job = " JOB("batch_over") ";" },
     { "verify_job_waits", "UPDATE job_links SET pending = 0" OF("waits") },
     { "verify_job_waits", "UPDATE job_links SET pending = 1" OF("waited") },
+    { "verify_job_waits", "DELETE FROM job_limit_waits;" },
+    { "verify_job_limit_waits",
+      "DELETE FROM parked WHERE job IN (SELECT job FROM job_limit_waits);" },
+    { "verify_job_limit_waits", "UPDATE job_limit_waits SET limit_key = 'x';" },
+    { "verify_job_limit_waits", "UPDATE job_limit_buckets SET wake_at = NULL;" },
+    { "verify_job_limit_holds", "UPDATE job_limit_holds SET queue = 99;" },
     { "verify_store_batch", "UPDATE job_batches SET jobs = jobs + 1;" },
     { "verify_store_batch",
       "UPDATE job_batches SET succeeded = 0, failed = 1 WHERE succeeded = 1;" },
@@ -346,6 +353,29 @@ const struct damage damages[] = {
     { "check_artifact_file", "UPDATE artifacts SET bytes = bytes + 1;" },
     { "check_artifact_file",
       "UPDATE artifacts SET file = '00000000000000000000000000000000' WHERE job IS NULL;" },
+    { "verify_store_slot", "UPDATE job_runs SET job = NULL" OF("slot_waits") },
+    { "verify_store_slot",
+      "CREATE TABLE copied AS SELECT * FROM job_runs; DROP VIEW pawl_job_runs;"
+      "DROP TABLE job_runs; ALTER TABLE copied RENAME TO job_runs;"
+      "INSERT INTO job_runs SELECT * FROM job_runs;" },
+    { "verify_store_schedule", "UPDATE schedules SET policy = 99;" },
+    { "verify_store_schedule", "UPDATE schedules SET considered_to = next_at;" },
+    { "verify_store_schedule", "UPDATE schedules SET removed_at = 1;" },
+    { "verify_seal_order", "UPDATE audit_seals SET seal = seal + 1 WHERE seal = 2;" },
+    { "verify_seal_order", "UPDATE audit_seals SET first_id = 1 WHERE seal = 2;" },
+    { "verify_seal_order", "UPDATE audit_seals SET pruned_at = 1, marks = NULL WHERE seal = 2;" },
+    { "verify_seal_events", "UPDATE audit_seals SET pruned_at = 1, marks = NULL WHERE seal = 1;" },
+    { "verify_seal_events", "UPDATE audit_seals SET last_id = last_id - 1 WHERE seal = 2;" },
+    { "verify_seal_events", "DELETE FROM audit_events WHERE id = 1;" },
+    { "verify_job_removed",
+      "INSERT INTO removed_jobs SELECT id, id_low, org, type, NULL, 0, 'a', 'r', 'c', 1 FROM job"
+      " WHERE name = 'done';" },
+    { "verify_job_removed",
+      "INSERT INTO erasures SELECT id, org, 1, 1 FROM job WHERE name = 'done';" },
+    { "verify_job_removed",
+      "INSERT INTO erasures SELECT id, 99, 1, 0 FROM job WHERE name = 'done';" },
+    { "verify_job_log",
+      "INSERT INTO execution_logs SELECT id, 1, org, 1, 1, 'x' FROM job WHERE name = 'done';" },
     { NULL, NULL },
 };
 // clang-format on

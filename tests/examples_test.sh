@@ -62,6 +62,15 @@ check testing_ends_well ended 0
 check testing_runs_every_test times '^ok ' 8
 check testing_leaves_nothing_behind tidy
 
+# ----- faults
+
+run "$examples/faults"
+check faults_ends_well ended 0
+check faults_tries_every_kind times '^ok ' 4
+check RUN_5_faults_meets_runs_that_must_be_repeated says 'dies before.*prepared again [1-9]'
+check EXEC_6_faults_meets_letters_that_are_sent_again says 'dies before.*letters sent again [1-9]'
+check faults_leaves_nothing_behind tidy
+
 # ----- transactional
 
 run "$examples/transactional"

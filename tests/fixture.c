@@ -133,6 +133,11 @@ static const char *const undo[] = {
           "DROP VIEW audit_pruned; DROP TABLE forgotten_jobs; DROP TABLE audit_seals;"
           "DROP TABLE removed_jobs; DROP TABLE erasures; ALTER TABLE orgs DROP COLUMN erased_at;"
           "DELETE FROM audit_event_names WHERE event BETWEEN 48 AND 52;",
+    [15] = "DROP TABLE schema_compatible; DELETE FROM audit_event_names WHERE event = 53;",
+    [16] = "DROP TABLE job_limits; DROP TABLE job_limit_buckets; DROP TABLE job_limit_holds;"
+           "DROP TABLE job_limit_waits; DROP TABLE job_type_pauses;"
+           "ALTER TABLE jobs DROP COLUMN limit_key;"
+           "DELETE FROM audit_event_names WHERE event BETWEEN 54 AND 57;",
 };
 // clang-format on
 

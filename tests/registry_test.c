@@ -183,6 +183,7 @@ TEST_SHOP(OPS_1_an_empty_text_is_refused_and_named, .virtual_time = true)
     refuses_job(shop, JOB(.correlation_id = ""), "correlation_id");
     refuses_job(shop, JOB(.traceparent = ""), "traceparent");
     refuses_job(shop, JOB(.authorized_by = ""), "authorized_by");
+    refuses_job(shop, JOB(.limit_key = ""), "limit_key");
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM jobs"), 0);
 }
 

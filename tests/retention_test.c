@@ -279,6 +279,34 @@ TEST_EACH_DB(OPS_11_old_events_go_in_whole_seals_and_the_chain_still_holds)
     EXPECT_INT(count(box, "removed_jobs"), 1);  // `last`, which this pass removed
 }
 
+// verify, which every test ends with, has nothing against it.
+TEST_EACH_DB(OPS_11_a_changed_job_may_outlive_the_events_that_tell_of_it)
+{
+    struct job job = must_enqueue(box, "waits");
+    OK(job_change(tx, job.id, &(struct job_change){ .has_priority = true, .priority = 5 }, &job,
+                  err));
+    pass(box, DAYS(500));
+    seal_all(box);
+    EXPECT(remove_all(box, month).removed[REMOVED_EVENTS] > 0);
+}
+
+TEST_EACH_DB(OPS_11_when_all_events_go_the_numbers_of_later_ones_go_on)
+{
+    done_job(box, "report");
+    seal_all(box);
+    pass(box, DAYS(500));
+    int64_t last = box_number(box, "SELECT max(id) FROM audit_events");
+    EXPECT(remove_all(box, month).removed[REMOVED_EVENTS] > 0);
+    EXPECT(box_number(box, "SELECT min(id) FROM audit_events") > last);
+    EXPECT_INT(findings(box), 0);
+    done_job(box, "later");
+    seal_all(box);
+    EXPECT_INT(box_number(box, "SELECT max(last_id) FROM audit_seals")
+                   - box_number(box, "SELECT max(id) FROM audit_events"),
+               0);
+    EXPECT_INT(findings(box), 0);
+}
+
 TEST_EACH_DB(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned)
 {
     done_job(box, "report");

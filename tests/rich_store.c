@@ -4,6 +4,8 @@
 #include "artifacts.h"
 #include "engine/api_key.h"
 #include "engine/batch.h"
+#include "engine/limit.h"
+#include "engine/seal.h"
 #include "engine/slot.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
@@ -348,6 +350,39 @@ static void artifacts(struct box *box)
     OK(execution_commit(tx, &lease, &commit, &e, err));
 }
 
+// One that runs under a limit, and one that waits for its key.
+static void limits(struct box *box)
+{
+    struct limit limit = { .max_running = 1, .rate = { 10, MINUTES(1), 10 } };
+    struct contract contract = contract_for(box, "at_limit");
+    contract.limit_key = S("acme");
+    OK(limit_set(tx, LIMIT_KEY, S("at_limit"), &limit, S(""), err));
+    must_add(box, &contract);
+    must_add(box, &contract);
+    (void)take(box, "at_limit", true);
+    struct str type = S("at_limit");
+    struct claim again = {
+        .worker = worker_named("W"),
+        .every_queue = true,
+        .limit = 1,
+        .job_types = &type,
+        .job_type_count = 1,
+    };
+    struct claimed *claimed = NULL;
+    size_t count = 0;
+    OK(execution_claim(tx, &again, &claimed, &count, err));
+    EXPECT_INT(count, 0);
+}
+
+// Two of them over the trail so far; what comes after is not sealed yet.
+static void seals(struct box *box)
+{
+    struct seals sealed = {0};
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+    must_enqueue(box, "after_a_seal");
+    OK(seals_make(tx, 1, true, &sealed, err) && seals_put(tx, &sealed, err));
+}
+
 void rich_store(struct box *box)
 {
     keys(box);
@@ -363,4 +398,6 @@ void rich_store(struct box *box)
     api_keys(box);
     slots(box);
     artifacts(box);
+    limits(box);
+    seals(box);
 }

@@ -44,6 +44,18 @@ TEST(RUN_11_a_sweep_that_removed_keys_and_has_more_goes_on_at_once)
     EXPECT_INT(tick_wait(&tick), TICK_US);
 }
 
+// It may come while the dispatcher is busy with something else, and after the next was due.
+TEST(RUN_9_a_tick_waits_until_the_answer_of_the_last_was_looked_at)
+{
+    struct runner runner = { .world = world_real(), .tick_next = 0 };
+    EXPECT(tick_is_due(&runner));
+    runner.ticking = true;
+    EXPECT(!tick_is_due(&runner));
+    runner.ticking = false;
+    runner.tick_answered = true;
+    EXPECT(!tick_is_due(&runner));
+}
+
 TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4)
 {
     enum { SECONDS_IDLE = 3, SLACK = 4 };  // the slack: this thread, and a tick at either end
@@ -62,6 +74,35 @@ TEST_SHOP(RUN_10_an_idle_runner_wakes_at_most_three_times_a_second, .workers = 4
     printf("idle for %d s: %lld wake-ups\n", SECONDS_IDLE, (long long)slept);
     EXPECT(slept <= 3 * SECONDS_IDLE + SLACK);
     EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
+}
+
+// The scheduler's round of every second is in the tick's transaction.
+TEST_SHOP(RUN_10_a_scheduler_with_nothing_due_wakes_nobody_by_itself, .workers = 4)
+{
+    enum { SECONDS_IDLE = 3 };
+    struct counts counts = {0};
+    struct pawl_error err = {0};
+    struct pawl_schedule rarely = {
+        .name = "greetings",
+        .job_type = "greet",
+        .every_us = SECONDS(86400),
+        .coalesce = PAWL_YES,
+        .misfire_grace_us = SECONDS(300),
+        .max_instances = 1,
+        .expected_max_runtime_us = SECONDS(60),
+    };
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_start(shop);
+    sleep(1);  // so that they do not begin together
+    MUST(pawl_schedule(shop->pawl, &rarely, &err));
+    WAIT_FOR(pawl_figures(shop->pawl).leads);
+    shop_work(shop);
+    int64_t woken = pawl_figures(shop->pawl).wake_ups;
+    int64_t groups = pipeline_figures(shop->pawl->pipeline).groups;
+    sleep(SECONDS_IDLE);
+    EXPECT(pawl_figures(shop->pawl).wake_ups - woken <= SECONDS_IDLE + 1);
+    EXPECT(pipeline_figures(shop->pawl->pipeline).groups - groups <= SECONDS_IDLE + 1);
+    EXPECT_INT(pawl_figures(shop->pawl).leads, 1);
 }
 
 static bool gated(struct pawl_run *run, void *context)

@@ -12,6 +12,7 @@
 #include "checker.h"
 #include "engine/verify.h"
 #include "process.h"
+#include "torture.h"
 
 enum { KILLS = 12,
        ROUND_KILLS = 12,
@@ -112,6 +113,11 @@ static void print_totals(const struct loop *loop)
     for (size_t i = 0; i < checks_count; i++)
         printf(", %s %lld", checks[i].name, (long long)loop->totals[i]);
     printf("\n");
+    EXPECT_INT(torture_end(&(struct torture){ .name = "runner",
+                                              .tried = loop->kills,
+                                              .survived = loop->kills,
+                                              .not_reached = checks_not_met(loop->totals) }),
+               0);
 }
 
 static int64_t total_of(const struct loop *loop, const char *name)

@@ -271,7 +271,7 @@ TEST_EACH_DB(a_store_of_a_newer_version_is_refused)
     box_sql(box, "INSERT INTO schema_migrations VALUES (999, 'from the future', 1)");
     struct db *db = NULL;
     struct pawl_error err = {0};
-    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = box->url }, &err));
+    EXPECT_REFUSED(PAWL_OUTDATED, db_open(&db, &(struct db_options){ .url = box->url }, &err));
     EXPECT(strstr(err.message, "use a newer pawl") != NULL);
 }
 

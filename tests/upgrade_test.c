@@ -12,9 +12,18 @@ static void migrate_by_a_newer_pawl(struct box *box)
                  "INSERT INTO schema_migrations VALUES (999, 'future 0123456789ab', 1)");
 }
 
+// ... that says which programs can go on beside it.
+static void say_compatible(struct box *box, int64_t version, int64_t since)
+{
+    box_sql(box, str_format(test_arena(), "INSERT INTO schema_compatible VALUES (%lld, %lld)",
+                            (long long)version, (long long)since)
+                     .s);
+}
+
 static void take_back(struct box *box)
 {
-    box_sql(box, "DROP TABLE from_the_future; DELETE FROM schema_migrations WHERE version = 999");
+    box_sql(box, "DROP TABLE from_the_future; DELETE FROM schema_compatible;"
+                 "DELETE FROM schema_migrations WHERE version > 900");
 }
 
 TEST_EACH_DB(OPS_9_a_process_whose_store_is_migrated_under_it_writes_no_more)
@@ -26,7 +35,7 @@ TEST_EACH_DB(OPS_9_a_process_whose_store_is_migrated_under_it_writes_no_more)
     migrate_by_a_newer_pawl(box);
     struct str before = box_contents(box);
     for (int i = 0; i < 3; i++) {
-        EXPECT_REFUSED(PAWL_STORE, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+        EXPECT_REFUSED(PAWL_OUTDATED, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
         EXPECT(i > 0 || strstr(err.message, "schema version 999 by a newer pawl") != NULL);
     }
     EXPECT(str_eq(box_contents(box), before));
@@ -39,8 +48,31 @@ TEST_EACH_DB(OPS_9_a_store_that_is_newer_is_not_opened)
     struct pawl_error err = {0};
     struct db *db = NULL;
     migrate_by_a_newer_pawl(box);
-    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = box->url }, &err));
+    EXPECT_REFUSED(PAWL_OUTDATED, db_open(&db, &(struct db_options){ .url = box->url }, &err));
     EXPECT(strstr(err.message, "use a newer pawl") != NULL);
+    take_back(box);
+    box_reopen(box);
+}
+
+TEST_EACH_DB(OPS_9_a_process_goes_on_beside_a_migration_that_leaves_it_as_it_was)
+{
+    struct pawl_error err = {0};
+    struct db *db = NULL;
+    struct tx tx = {0};
+    must_enqueue(box, "report");
+    migrate_by_a_newer_pawl(box);
+    say_compatible(box, 999, schema_version_known());
+    struct lease lease = must_start(box, "A");
+    must_commit(box, &lease);
+    MUST(db_open(&db, &(struct db_options){ .url = box->url }, &err));
+    db_close(db);
+    // Another one follows that is not: it counts that one does not fit, not which is the newest.
+    box_sql(box, "INSERT INTO schema_migrations VALUES (998, 'between', 1);"
+                 "CREATE INDEX from_between ON from_the_future (x)");
+    EXPECT_REFUSED(PAWL_OUTDATED, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+    say_compatible(box, 998, schema_version_known() + 1);
+    EXPECT_REFUSED(PAWL_OUTDATED, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+    EXPECT_REFUSED(PAWL_OUTDATED, db_open(&db, &(struct db_options){ .url = box->url }, &err));
     take_back(box);
     box_reopen(box);
 }

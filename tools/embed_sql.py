@@ -7,6 +7,7 @@ A query starts with `-- name: x` and ends at the next one. Notes right below the
   -- invariant: sentence             (verify.sql) a row answered is a violation of this sentence
 Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts with `--postgres:`
 for PostgreSQL only, and INTEGER is BIGINT there. Everything else is one text for both.
+A migration may say `-- compatible: 16`: programs that know version 16 can go on beside it.
 """
 import argparse
 import hashlib
@@ -78,6 +79,14 @@ def names_of(paths):
     return sorted(found.items())
 
 
+def compatible_since(path, version):
+    """The version from which on older programs go on beside a migration; 0: none does."""
+    note = re.search(r"^-- compatible: (\d+)$", path.read_text(), re.M)
+    since = int(note[1]) if note else 0
+    assert since < version, f"{path}: it is compatible with versions before it, or not at all"
+    return since
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--output-dir", type=pathlib.Path, required=True)
@@ -103,9 +112,10 @@ def main():
         version, name = path.stem.split("_", 1)
         text = dialect(path.read_text(), SQLITE)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        source += [f"    {{ {int(version)}, {json.dumps(name + ' ' + digest)},",
+        since = compatible_since(path, int(version))
+        source += [f"    {{ {int(version)}, {since}, {json.dumps(name + ' ' + digest)},",
                    f"        {c_text(text)} }},"]
-    source += ["    { 0, 0, 0 },", "};", "", "const struct schema_name schema_names[] = {"]
+    source += ["    { 0, 0, 0, 0 },", "};", "", "const struct schema_name schema_names[] = {"]
     source += [f"    {{ {json.dumps(n)}, {json.dumps(kind)} }}," for n, kind in names_of(schema)]
     source += ["    { 0, 0 },", "};", ""]
 

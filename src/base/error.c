@@ -35,6 +35,7 @@ static const struct pawl_code_row codes[] = {
     [PAWL_SLOT_CLAIMED]       = { "slot_claimed",       409, 4, true },
     [PAWL_MAX_INSTANCES]      = { "max_instances",      409, 4, true },
     [PAWL_CLOSED]             = { "closed",             409, 4, true },
+    [PAWL_OUTDATED]           = { "outdated",           503, 1, false },
 };
 _Static_assert(countof(codes) == PAWL_CODES, "one row per code");
 

@@ -1,4 +1,4 @@
-// pawl artifact: put a file into the store, get one out, show what is known of it.
+// pawl artifact: put a file into the store, get one out, show what is known of it, remove it.
 #include "cli/artifact.h"
 
 #include <errno.h>
@@ -203,12 +203,29 @@ static bool show(struct cli *cli, struct pawl_error *err)
         && cli->backend->artifact(cli, id, &artifact, err) && print_artifact(cli, artifact, err);
 }
 
+// ----- rm
+
+static bool remove_it(struct cli *cli, struct pawl_error *err)
+{
+    struct id id = {0};
+    SCOPED(json) json_t *artifact = NULL;
+    if (!value_id(cli, cli->words[1], &id, err)
+        || !cli->backend->artifact_remove(cli, id, &artifact, err))
+        return false;
+    if (cli->given[OPTION_JSON])
+        return print_json(&cli->arena, json_incref(artifact), err);
+    printf("%.*s  %lld bytes  removed\n", STR(id_text(&cli->arena, id)),
+           (long long)object_number(artifact, "bytes"));
+    return true;
+}
+
 bool command_artifact(struct cli *cli, struct pawl_error *err)
 {
     static const struct verb verbs[] = {
         { "put", 2, put_file },
         { "get", 2, get_file },
         { "show", 2, show },
+        { "rm", 2, remove_it },
     };
     return verb_act(cli, verbs, countof(verbs), err);
 }

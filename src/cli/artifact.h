@@ -33,6 +33,10 @@ CHECKED bool store_artifact(struct cli *cli, struct id id, json_t **artifact,
                             struct pawl_error *err);
 CHECKED bool store_artifact_bytes(struct cli *cli, struct id id, struct flow *flow,
                                   struct pawl_error *err);
+CHECKED bool store_artifact_remove(struct cli *cli, struct id id, json_t **artifact,
+                                   struct pawl_error *err);
+CHECKED bool server_artifact_remove(struct cli *cli, struct id id, json_t **artifact,
+                                    struct pawl_error *err);
 CHECKED bool server_artifact_put(struct cli *cli, struct put *put, json_t **artifact,
                                  struct pawl_error *err);
 CHECKED bool server_artifact(struct cli *cli, struct id id, json_t **artifact,

@@ -57,6 +57,17 @@ bool server_artifact(struct cli *cli, struct id id, json_t **artifact, struct pa
     return true;
 }
 
+bool server_artifact_remove(struct cli *cli, struct id id, json_t **artifact,
+                            struct pawl_error *err)
+{
+    struct reply reply = {0};
+    struct request request = { .method = "DELETE", .path = path_of(cli, id, "") };
+    if (!remote_ask(cli, &request, &reply, err))
+        return false;
+    *artifact = reply.body;
+    return true;
+}
+
 bool server_artifact_bytes(struct cli *cli, struct id id, struct flow *flow,
                            struct pawl_error *err)
 {

@@ -62,6 +62,23 @@ bool store_artifact(struct cli *cli, struct id id, json_t **artifact, struct paw
     return *artifact || fail(err, PAWL_NO_MEMORY, "no memory for the answer");
 }
 
+// The row first. A file that cannot be removed is left behind, as by a process that died.
+bool store_artifact_remove(struct cli *cli, struct id id, json_t **artifact,
+                           struct pawl_error *err)
+{
+    struct artifact gone;
+    SCOPED(tx) struct tx tx = {0};
+    if (!cli->given[OPTION_ORG])
+        cli->caller.org_id = S("");
+    if (!session_open(cli, STORE_CHANGE, err)
+        || !session_begin(cli, TX_WRITE, &cli->arena, &tx, err)
+        || !artifact_remove(&tx, id, &gone, err) || !tx_commit(&tx, err))
+        return false;
+    (void)!blob_remove(db_files(cli->db), gone.file, NULL);
+    *artifact = artifact_json(&cli->arena, &gone);
+    return *artifact || fail(err, PAWL_NO_MEMORY, "no memory for the answer");
+}
+
 bool store_artifact_bytes(struct cli *cli, struct id id, struct flow *flow, struct pawl_error *err)
 {
     struct artifact found;

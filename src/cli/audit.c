@@ -2,6 +2,7 @@
 // whoever checks, seals or exports the trail has the store itself.
 #include <stdio.h>
 
+#include "cli/annotate.h"
 #include "cli/audit.h"
 #include "cli/backend.h"
 #include "cli/object.h"
@@ -12,8 +13,12 @@
 #include "cli/verb.h"
 #include "engine/seal.h"
 #include "model/json_field.h"
+#include "model/text_rule.h"
 
-enum { LIMIT_DEFAULT = 20, PAGE_EVENTS = 100, SEALS_AT_ONCE = 20 };
+enum { LIMIT_DEFAULT = 20,
+       PAGE_EVENTS = 100,
+       SEALS_AT_ONCE = 20,
+       NOTE_BYTES = 60 };  // --json shows all
 
 bool audit_on_store(const struct cli *cli, struct pawl_error *err)
 {
@@ -24,7 +29,8 @@ bool audit_on_store(const struct cli *cli, struct pawl_error *err)
 
 // ----- list
 
-static const char *const headings[] = { "ID", "AT", "EVENT", "BY", "ABOUT", "TYPE", "ATTEMPT" };
+static const char *const headings[] = { "ID", "AT", "EVENT", "BY", "ABOUT", "TYPE", "ATTEMPT",
+                                        "NOTE" };
 
 struct listing {
     struct cli *cli;
@@ -49,6 +55,7 @@ static bool show_event(void *self, const json_t *event, struct pawl_error *err)
     table_add(table, job.n ? job : object_text(event, "subject"));
     table_add(table, object_text(event, "job_type"));
     table_add_number(table, object_number(event, "attempt"));
+    table_add(table, text_clip(object_text(json_object_get(event, "detail"), "text"), NOTE_BYTES));
     return true;
 }
 
@@ -222,6 +229,7 @@ bool command_audit(struct cli *cli, struct pawl_error *err)
         { "verify", 1, verify_trail },
         { "export", 1, audit_export },
         { "seal", 1, seal_trail },
+        { "annotate", 3, audit_note },
     };
     return verb_act(cli, verbs, countof(verbs), err);
 }

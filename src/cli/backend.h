@@ -6,9 +6,11 @@
 // caller.
 #pragma once
 
+#include "cli/annotate.h"
 #include "cli/artifact.h"
 #include "cli/batch.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "engine/api_key.h"
 #include "engine/job_bulk.h"
 #include "engine/letter.h"
@@ -84,6 +86,9 @@ struct backend {
     bool (*queue_purge)(struct cli *cli, struct str queue, struct purging *purging,
                         struct pawl_error *err);
 
+    bool (*limits)(struct cli *cli, json_t **limits, struct pawl_error *err);
+    bool (*type_resume)(struct cli *cli, struct str job_type, struct pawl_error *err);
+
     bool (*letters)(struct cli *cli, const struct letter_filter *filter, struct page *page,
                     struct pawl_error *err);
     bool (*letter_groups)(struct cli *cli, const struct letter_filter *filter, json_t **groups,
@@ -96,6 +101,8 @@ struct backend {
 
     bool (*events)(struct cli *cli, struct event_filter *filter, struct page *page,
                    struct pawl_error *err);
+    bool (*annotate)(struct cli *cli, const struct annotation *annotation, json_t **event,
+                     struct pawl_error *err);
 
     bool (*schedules)(struct cli *cli, struct page *page, struct pawl_error *err);
     bool (*schedule)(struct cli *cli, struct str name, enum schedule_act act, json_t **schedule,
@@ -114,10 +121,12 @@ struct backend {
     bool (*artifact)(struct cli *cli, struct id id, json_t **artifact, struct pawl_error *err);
     bool (*artifact_bytes)(struct cli *cli, struct id id, struct flow *flow,
                            struct pawl_error *err);
+    bool (*artifact_remove)(struct cli *cli, struct id id, json_t **artifact,
+                            struct pawl_error *err);
 };
 
 // Both have a function of the same name for each but the first, so that the table is written once;
-// those of artifacts begin with `of`.
+// those of annotations, artifacts and limits begin with `of`.
 #define BACKEND(enqueue_jobs, of)                                                                  \
     {                                                                                              \
         .enqueue = (enqueue_jobs),                                                                 \
@@ -136,6 +145,8 @@ struct backend {
         .queues = list_queues,                                                                     \
         .queue_pause = pause_queue,                                                                \
         .queue_purge = purge_queue,                                                                \
+        .limits = of##_limits,                                                                     \
+        .type_resume = of##_type_resume,                                                           \
         .letters = list_letters,                                                                   \
         .letter_groups = group_letters,                                                            \
         .letter = record_of_letter,                                                                \
@@ -148,9 +159,11 @@ struct backend {
         .schedule_next = next_of_schedule,                                                         \
         .schedule_trigger = trigger_schedule,                                                      \
         .schedule_backfill = backfill_schedule,                                                    \
+        .annotate = of##_annotate,                                                                 \
         .artifact_put = of##_artifact_put,                                                         \
         .artifact = of##_artifact,                                                                 \
         .artifact_bytes = of##_artifact_bytes,                                                     \
+        .artifact_remove = of##_artifact_remove,                                                   \
     }
 
 extern const struct backend backend_store, backend_server;

@@ -63,7 +63,8 @@ static void print_backup(struct cli *cli, const struct backup_report *report)
 {
     printf("%.*s: %lld bytes", STR(safe(&cli->arena, cli->words[0])), (long long)report->bytes);
     if (report->artifacts > 0)
-        printf(" and %lld artifacts", (long long)report->artifacts);
+        printf(" and %lld artifact%s", (long long)report->artifacts,
+               report->artifacts == 1 ? "" : "s");
     if (report->verified)
         printf(", %lld jobs, %lld violations\n", (long long)report->found.jobs,
                (long long)report->found.violations);

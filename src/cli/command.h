@@ -21,6 +21,9 @@ enum option {
     OPTION_DEDUPE,
     OPTION_QUEUE,
     OPTION_SERIAL_KEY,
+    OPTION_LIMIT_KEY,
+    OPTION_MAX_RUNNING,
+    OPTION_LIMIT_RATE,
     OPTION_AT,
     OPTION_POLICY,
     OPTION_PRIORITY,
@@ -168,6 +171,7 @@ CHECKED bool command_cancel(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_retry(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_change(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queues(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_limits(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_queue(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_dead(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_batch(struct cli *cli, struct pawl_error *err);

@@ -42,6 +42,7 @@ static const struct command commands[] = {
              { OPTION_DEDUPE, "derive the key from type, org, project and payload" },
              { OPTION_QUEUE, "another queue than its policy's" },
              { OPTION_SERIAL_KEY, "one job of this key runs at a time, oldest first" },
+             { OPTION_LIMIT_KEY, "what limits per key of its type go by, see pawl limits" },
              { OPTION_AT, "not before this time: RFC 3339, or from now: +5m\n"
                           "(in full with --key or --dedupe; units: ms s m h d)" },
              { OPTION_POLICY, "how it is retried and timed out, see below; else `default`" },
@@ -61,7 +62,7 @@ static const struct command commands[] = {
           "and may have\n"
           "  idempotency_key project_id actor_type actor_id request_id correlation_id\n"
           "  scheduled_for traceparent queue priority serial_key policy max_wait after batch_id\n"
-          "  authorized_by submit org_id\n"
+          "  limit_key authorized_by submit org_id\n"
           "Running it again is harmless: keys deduplicate, and a line without idempotency_key\n"
           "gets one derived from its content. A line that breaks the contract is reported with\n"
           "its number and left out; the others are stored.\n",
@@ -133,6 +134,16 @@ static const struct command commands[] = {
       .example = "pawl queues",
       .act = command_queues,
       OFFERS({ OPTION_ORG, "only the share of this org" }, WHERE, JSON, HELP) },
+    { "limits", "[resume TYPE]", 0, 2, "show limits and paused types; let a paused type go on",
+      .details =
+          "Limits of queues, types and keys come from pawl.yaml or the program that embeds Pawl;\n"
+          "those of orgs also from `pawl org limit`. RUNNING is what runs under a limit now.\n"
+          "A type is paused when a job of it ends rate_limited and on_rate_limited says so; it\n"
+          "goes on by itself. Without --org, resume ends the pause for every org.\n",
+      .example = "pawl limits resume mail.send",
+      .act = command_limits,
+      .verbs = "resume",
+      OFFERS({ OPTION_ORG, "only what holds for this org" }, WHERE, JSON, HELP) },
     { "queue", "pause|resume|purge QUEUE", 2, 2, "pause, resume or empty a queue",
       .details =
           "pause   nothing of it is taken any more; it still takes jobs, and what runs goes on\n"
@@ -196,18 +207,20 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "create: the project it belongs to" },
              { OPTION_WAIT, "wait until all have ended, with a progress bar" },
              WHERE, ORG, JSON, HELP) },
-    { "artifact", "put FILE | get|show ID", 2, 2, "bytes with a checksum, for jobs and from jobs",
+    { "artifact", "put FILE | get|show|rm ID", 2, 2,
+      "bytes with a checksum, for jobs and from jobs",
       .details =
           "put   stores a file, or - for standard input, and prints its id\n"
           "get   writes the bytes to --output, or to standard output if that is no terminal;\n"
           "      they are there under that name only if their SHA-256 is right\n"
           "show  what is known of one\n"
+          "rm    removes one for good, unless a job that has not ended needs it\n"
           "\n"
           "A job of category transfer names its inputs in its payload, as\n"
           "{\"input\": {\"artifact_id\": ID, \"sha256\": SUM}}. See docs/artifacts.md.\n",
       .example = "pawl artifact put report.csv --content-type text/csv",
       .act = command_artifact,
-      .verbs = "put get show",
+      .verbs = "put get show rm",
       OFFERS({ OPTION_NAME, "put: what people call it; else the name of the file" },
              { OPTION_CONTENT_TYPE, "put: what it is; else application/octet-stream" },
              { OPTION_PROJECT, "put: the project it belongs to" },
@@ -393,8 +406,8 @@ static const struct command commands[] = {
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
              WHERE, ORG, JSON, HELP) },
-    { "org", "list|disable|enable|weight|erase [UUID [N]]", 1, 3,
-      "list the orgs of a store; refuse all keys of one, give it more of its queues, erase it",
+    { "org", "list|disable|enable|weight|limit|erase [UUID [N]]", 1, 3,
+      "list the orgs of a store; refuse all keys of one, give it more or less, erase it",
       .details =
           "An org that is disabled keeps its jobs, and those that are stored go on; no request\n"
           "with one of its keys is answered any more. enable takes that back.\n"
@@ -402,13 +415,19 @@ static const struct command commands[] = {
           "Where several orgs have jobs ready in a queue they take turns, of 16 jobs each times\n"
           "their weight: 1 unless set, 100 at most.\n"
           "\n"
+          "limit sets how many of its jobs may run at once and begin per time, in place of\n"
+          "limits.org_max_running and org_rate; --max-running 0 and --rate none are no limit, and\n"
+          "with both of them those of every org hold again. See pawl limits.\n"
+          "\n"
           "erase disables it, revokes its keys and removes all its jobs and schedules, for good;\n"
           "its audit trail, which has ids and no contents, is kept as long as any. Without --yes\n"
           "it only says how much that is. Jobs that run are in the way. Backups are not touched.\n",
       .example = "pawl org weight 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 3",
       .act = command_org,
-      .verbs = "list disable enable weight erase",
-      OFFERS({ OPTION_YES, "erase, and do not only count" },
+      .verbs = "list disable enable weight limit erase",
+      OFFERS({ OPTION_MAX_RUNNING, "how many of its jobs may run at once" },
+             { OPTION_LIMIT_RATE, "how many may begin per time: 100/s, 10/m, 500/h burst 5" },
+             { OPTION_YES, "erase, and do not only count" },
              { OPTION_COMPACT, "after erasing, write the store's file anew" }, STORE, JSON, HELP) },
     { "erase", "ID", 1, 1, "overwrite the contents of a job that has ended",
       .details =
@@ -430,7 +449,7 @@ static const struct command commands[] = {
       .act = command_retention,
       OFFERS({ OPTION_DRY_RUN, "only say how much would go" },
              { OPTION_CONFIG, "whose times; else those built in" }, STORE, JSON, HELP) },
-    { "audit", "list|verify|export|seal", 1, 1,
+    { "audit", "list|verify|export|seal|annotate", 1, 3,
       "who did what, and whether the record of it is whole",
       .details =
           "list    what was done in an org, newest first\n"
@@ -440,11 +459,14 @@ static const struct command commands[] = {
           "export  one JSON object per line, oldest first, each with its seal. To go on where an\n"
           "        earlier export ended, pass its last event_id as --after-event\n"
           "seal    seals what is not sealed yet; a server does it by itself, seconds behind\n"
+          "annotate EVENT_ID|JOB_ID TEXT\n"
+          "        adds a note to an event or to a job: an event of its own, of at most 4096\n"
+          "        bytes, sealed with the rest and never removed by hand\n"
           "\n"
-          "All but list work on a store only.\n",
+          "All but list and annotate work on a store only.\n",
       .example = "pawl audit verify --store sqlite:pawl.db",
       .act = command_audit,
-      .verbs = "list verify export seal",
+      .verbs = "list verify export seal annotate",
       OFFERS({ OPTION_JOB, "list: only of this job" },
              { OPTION_EVENT, "list: only of this name, such as job.failed" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },

@@ -57,6 +57,7 @@ static const struct {
     { OPTION_KEY,            "idempotency_key", as_text },
     { OPTION_QUEUE,          "queue",           as_text },
     { OPTION_SERIAL_KEY,     "serial_key",      as_text },
+    { OPTION_LIMIT_KEY,      "limit_key",       as_text },
     { OPTION_AT,             "scheduled_for",   as_time },
     { OPTION_POLICY,         "policy",          as_text },
     { OPTION_PRIORITY,       "priority",        as_number },

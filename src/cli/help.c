@@ -31,7 +31,7 @@ void help_program(void)
          "with --org, or with PAWL_SERVER set to nothing, no server is looked for. The key\n"
          "for a server is $PAWL_API_KEY or in --key-file. NO_COLOR is respected.\n"
          "Exit status: 0 done, 1 it failed, or the job was invalid, 2 bad usage, 3 not found,\n"
-         "4 refused, 5 not allowed (with keys).\n\n"
+         "4 refused, 5 not allowed (with keys), 6 serve: the store is for a newer pawl.\n\n"
          "Example:\n"
          "  pawl enqueue report.export '{\"month\": \"2026-08\"}' && pawl jobs");
 }

@@ -29,6 +29,7 @@ static const struct topic statuses[] = {
     { "3", "not found" },
     { "4", "refused: conflict, wrong state, lease lost" },
     { "5", "not allowed: no key, a wrong one, or one whose role may not do this" },
+    { "6", "of serve: a newer pawl has migrated the store. Start that one" },
 };
 
 static const char where[] =

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/value.h"
 #include "model/fingerprint.h"
+#include "model/limit.h"
 
 // clang-format off
 #define ANY NULL, NULL, NULL
@@ -23,6 +24,9 @@ static const struct option_row rows[] = {
     [OPTION_DEDUPE]         = { "dedupe", NULL, ANY },
     [OPTION_QUEUE]          = { "queue", "QUEUE", ANY },
     [OPTION_SERIAL_KEY]     = { "serial-key", "KEY", ANY },
+    [OPTION_LIMIT_KEY]      = { "limit-key", "KEY", ANY },
+    [OPTION_MAX_RUNNING]    = { "max-running", "N", NUMBER },
+    [OPTION_LIMIT_RATE]     = { "rate", "RATE", "none, or " RATE_WANT, value_is_limit_rate, NULL },
     [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z, or from "
                                 "now such as +5m (units: ms s m h d)", value_is_time, NULL },
     [OPTION_POLICY]         = { "policy", "POLICY", ANY },

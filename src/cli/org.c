@@ -7,6 +7,7 @@
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "engine/api_key.h"
+#include "engine/limit.h"
 #include "model/json_field.h"
 #include "model/weight.h"
 
@@ -131,6 +132,28 @@ static bool weigh(struct cli *cli, struct pawl_error *err)
     return change(cli, do_weigh, "has its new weight from the next claim on", err);
 }
 
+// What is not given stays as it is.
+static bool do_limit(struct cli *cli, struct tx *tx, struct org *org, struct pawl_error *err)
+{
+    struct limit_row row;
+    if (!org_load(tx, cli->words[1], org, err)
+        || !limit_load(tx, LIMIT_ORG, org->row, &row, err))
+        return false;
+    if (cli->given[OPTION_MAX_RUNNING])
+        (void)!str_int(cli->value[OPTION_MAX_RUNNING], &row.limit.max_running);  // checked
+    if (cli->given[OPTION_LIMIT_RATE]
+        && !rate_parse(cli->value[OPTION_LIMIT_RATE], &row.limit.rate))
+        row.limit.rate = (struct rate){0};  // `none`
+    return limit_set(tx, LIMIT_ORG, cli->words[1], &row.limit, S(""), err);
+}
+
+static bool set_limit(struct cli *cli, struct pawl_error *err)
+{
+    if (!cli->given[OPTION_MAX_RUNNING] && !cli->given[OPTION_LIMIT_RATE])
+        return usage(cli, err, "say --max-running, --rate or both");
+    return change(cli, do_limit, "has its new limits from the next claim on", err);
+}
+
 bool command_org(struct cli *cli, struct pawl_error *err)
 {
     static const struct verb verbs[] = {
@@ -138,6 +161,7 @@ bool command_org(struct cli *cli, struct pawl_error *err)
         { "disable", 2, disable },
         { "enable", 2, enable },
         { "weight", 3, weigh },
+        { "limit", 2, set_limit },
         { "erase", 2, org_erase },
     };
     return verb_act(cli, verbs, countof(verbs), err);

@@ -10,7 +10,7 @@
 
 static const char *const headings[] = { "QUEUE", "PAUSED", "READY", "RUNNING", "OLDEST", "IN/MIN",
                                         "OUT/MIN", "DELAYED", "BLOCKED", "BACKOFF", "HELD",
-                                        "WEIGHT", "LIMIT" };
+                                        "WEIGHT", "LIMIT", "AT ONCE", "RATE" };
 
 static struct str paused(const json_t *queue)
 {
@@ -43,6 +43,8 @@ static void add_row(struct table *table, const json_t *queue, pawl_time now)
     add_places(table, queue, waiting, countof(waiting));
     table_add_number(table, object_number(queue, "weight"));
     table_add(table, object_value(arena, queue, "depth_max"));
+    table_add(table, object_value(arena, queue, "max_running"));
+    table_add(table, object_text(queue, "rate"));
 }
 
 struct table queues_table(struct arena *arena, const json_t *queues, size_t rows, pawl_time now)

@@ -15,12 +15,22 @@
 #include "server/notify.h"
 #include "server/server.h"
 
+enum { EXIT_OUTDATED = 6 };  // so that whoever supervises it can tell: start the newer program
+
+// SIGUSR1 is our own: a thread of the server's has something to say.
 static void signals_of(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
+}
+
+static void store_is_newer(void *outdated)
+{
+    atomic_store((_Atomic bool *)outdated, true);
+    kill(getpid(), SIGUSR1);
 }
 
 // ----- the log
@@ -100,6 +110,12 @@ static void reload(struct cli *cli, struct server *server, struct server_log *lo
 
 // ----- the server
 
+struct serving {
+    struct server *server;
+    struct server_log *log;
+    _Atomic bool outdated;
+};
+
 static void greet(struct cli *cli, struct server *server)
 {
     struct str address = server_address(server);
@@ -116,8 +132,12 @@ static void greet(struct cli *cli, struct server *server)
 }
 
 // True: go on.
-static bool obey(struct cli *cli, struct server *server, struct server_log *log, int signal_number)
+static bool obey(struct cli *cli, struct serving *s, int signal_number)
 {
+    struct server *server = s->server;
+    struct server_log *log = s->log;
+    if (signal_number == SIGUSR1)
+        return !atomic_load(&s->outdated);
     if (signal_number != SIGHUP)
         return false;
     notify(S("RELOADING=1"));
@@ -126,15 +146,16 @@ static bool obey(struct cli *cli, struct server *server, struct server_log *log,
     return true;
 }
 
-static void wait_for_the_end(struct cli *cli, struct server *server, struct server_log *log)
+static void wait_for_the_end(struct cli *cli, struct serving *s)
 {
     sigset_t set;
     int signal_number = 0;
     signals_of(&set);
     do {
         while (sigwait(&set, &signal_number) != 0) {}
-    } while (obey(cli, server, log, signal_number));
+    } while (obey(cli, s, signal_number));
     sigdelset(&set, SIGHUP);
+    sigdelset(&set, SIGUSR1);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);  // a second one ends it at once, as a kill would
 }
 
@@ -145,12 +166,22 @@ static enum server_part part_of(const struct cli *cli)
     return str_eq(cli->value[OPTION_ONLY], S("api")) ? SERVER_API : SERVER_WORKER;
 }
 
+// When nothing can be written any more there is nothing to wait for.
+static void stop(struct cli *cli, struct serving *s, int64_t grace_us)
+{
+    bool outdated = atomic_load(&s->outdated);
+    notify(S("STOPPING=1"));
+    say(s->log, outdated ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "SERVER_STOPPING",
+        outdated ? "the store is for a newer pawl: start that one" : "no new work is taken");
+    cli->status = outdated ? EXIT_OUTDATED : 0;
+    server_close(s->server, outdated ? 0 : grace_us);
+}
+
 bool command_serve(struct cli *cli, struct pawl_error *err)
 {
     struct config config;
     struct yaml_faults faults;
-    struct server *server = NULL;
-    struct server_log *log = NULL;
+    struct serving serving = {0};
     sigset_t set;
     signals_of(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -162,19 +193,19 @@ bool command_serve(struct cli *cli, struct pawl_error *err)
         .config = &config,
         .only = part_of(cli),
         .listens = cli->given[OPTION_LISTEN],
+        .outdated = store_is_newer,
+        .outdated_self = &serving.outdated,
     };
-    if (!open_log(&log, &config, err))
+    if (!open_log(&serving.log, &config, err))
         return false;
-    options.log = log;
-    bool opened = server_open(&server, &options, err);
+    options.log = serving.log;
+    bool opened = server_open(&serving.server, &options, err);
     if (opened) {
-        greet(cli, server);
+        greet(cli, serving.server);
         notify(S("READY=1"));
-        wait_for_the_end(cli, server, log);
-        notify(S("STOPPING=1"));
-        say(log, LOG_LEVEL_INFO, "SERVER_STOPPING", "no new work is taken");
-        server_close(server, config.limits.grace_us);
+        wait_for_the_end(cli, &serving);
+        stop(cli, &serving, config.limits.grace_us);
     }
-    log_close(log, SECONDS(1));
+    log_close(serving.log, SECONDS(1));
     return opened;
 }

@@ -101,6 +101,7 @@ static void print_job(const struct record *r)
     line(r, "priority", first ? object_value(r->arena, r->job, "priority") : S(""));
     line_text(r, "key", "idempotency_key");
     line_text(r, "serial key", "serial_key");
+    line_text(r, "limit key", "limit_key");
     line(r, "org", unusual(r, "org_id", DEFAULT_ORG));
     line_text(r, "project", "project_id");
     line(r, "made by", made_by(r));

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/time_text.h"
+#include "model/limit.h"
 #include "model/role.h"
 
 enum { LIMIT_MAX = 10000 };
@@ -51,6 +52,12 @@ bool value_is_priority(struct str text)
 {
     int64_t number;
     return str_int(text, &number) && number >= PRIORITY_MIN && number <= PRIORITY_MAX;
+}
+
+bool value_is_limit_rate(struct str text)
+{
+    struct rate rate;
+    return str_eq(text, S("none")) || rate_parse(text, &rate);
 }
 
 bool value_is_limit(struct str text)

@@ -11,6 +11,7 @@ bool value_is_from_now(struct str text);  // a time like `+5m`
 bool value_is_duration(struct str text);  // more than nothing
 bool value_is_priority(struct str text);
 bool value_is_limit(struct str text);
+bool value_is_limit_rate(struct str text);  // 10/m, or `none`
 bool value_is_state(struct str text);
 bool value_is_number(struct str text);
 bool value_is_rate(struct str text);      // of closing dead letters: `100/s`

@@ -237,10 +237,29 @@ bool artifacts_remove_old(struct tx *tx, pawl_time before, size_t limit,
     return true;
 }
 
+// Whoever sees an artifact sees the jobs that can need it: of its project or, of none, of its org.
+static bool not_needed(struct tx *tx, struct id id, struct pawl_error *err)
+{
+    struct id job = {0};
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_ARTIFACT_NEEDED_BY, err, INT(id.high)))
+        return false;
+    if (rows_next(&rows)) {
+        job.high = row_int(&rows);
+        job.low = row_int(&rows);
+    }
+    if (!rows_ok(&rows, err))
+        return false;
+    return job.high == 0
+        || fail(err, PAWL_CONFLICT, "job %.*s needs artifact %.*s and has not ended",
+                STR(id_text(tx->arena, job)), STR(id_text(tx->arena, id)));
+}
+
 bool artifact_remove(struct tx *tx, struct id id, struct artifact *artifact,
                      struct pawl_error *err)
 {
-    return artifact_load(tx, id, artifact, err) && remove_row(tx, artifact, err);
+    return artifact_load(tx, id, artifact, err) && not_needed(tx, id, err)
+        && remove_row(tx, artifact, err);
 }
 
 bool artifacts_leave_job(struct tx *tx, int64_t job, struct pawl_error *err)

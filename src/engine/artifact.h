@@ -3,7 +3,7 @@
 // The bytes are in a file (store/blob.h), what is known of them in a row. An artifact is there from
 // the commit of its row on. A job of category transfer names its inputs in its payload
 // (model/input.h), and a commit names the artifacts that it brings. An artifact never changes; it
-// is removed when it is old and no job that is kept has to do with it.
+// is removed on request, or when it is old and no job that is kept has to do with it.
 #pragma once
 
 #include "base/id.h"
@@ -99,8 +99,8 @@ struct removed_files {
 CHECKED bool artifacts_remove_old(struct tx *tx, pawl_time before, size_t limit,
                                   struct removed_files *removed, struct pawl_error *err);
 
-// Removes one that the caller may see, whoever uses it: a job that waits with it ends when it is
-// claimed (JOB-11).
+// Removes one that the caller may see. PAWL_CONFLICT, with the job, while one that works on it or
+// brought it has not ended.
 CHECKED bool artifact_remove(struct tx *tx, struct id id, struct artifact *artifact,
                              struct pawl_error *err);
 

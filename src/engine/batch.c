@@ -203,6 +203,7 @@ void callback_check(const struct contract *c, bool keyed, const char *prefix,
         { "batch_id", c->batch.high != 0 },
         { "submit", c->hold },
         { "authorized_by", c->authorized_by.n > 0 },
+        { "limit_key", c->limit_key.n > 0 },
     };
     for (size_t i = 0; i < countof(refused); i++)
         if (refused[i].given)

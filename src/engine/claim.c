@@ -8,6 +8,7 @@
 #include "engine/artifact.h"
 #include "engine/event.h"
 #include "engine/execution.h"
+#include "engine/gate.h"
 #include "engine/job.h"
 #include "engine/lane.h"
 #include "engine/place.h"
@@ -42,6 +43,7 @@ struct claiming {
     struct list contenders;  // ... and, side by side, how they stand in the order of turns
     struct turns *turns, fresh;
     struct taken taken;
+    struct gates gates;      // what limits let through
 };
 
 static size_t room(const struct claiming *c)
@@ -204,17 +206,18 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
-    bool ended = false;
-    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err))
+    bool ended = false, passes = true;
+    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err)
+        || (!ended && !gates_key(tx, &c->gates, job, &passes, err)))
         return false;
-    if (ended || is_early(tx, job)) {
+    if (ended || is_early(tx, job) || !passes) {
         c->claimed.count--;
         return true;
     }
     if (!job_move(job, JOB_RUNNING, FAILURE_NONE, err)
         || !history(tx, place->job, place->attempt, &tally, err)
         || !leave_ready(tx, c, place, err)
-        || !lease_job(tx, c, claimed, &tally, err))
+        || !lease_job(tx, c, claimed, &tally, err) || !gates_pass(tx, &c->gates, job, err))
         return false;
     tx_count(tx, place->org, place->queue, PLACE_READY, -1);
     tx_count(tx, place->org, place->queue, PLACE_RUNNING, 1);
@@ -241,12 +244,32 @@ static bool take_sound(struct tx *tx, struct claiming *c, const struct waiting *
     return fail(err, why.code, "%s", why.message);
 }
 
+// What the limit of the queue leaves of the room. A claim that moved many jobs behind their keys
+// has done enough: there may be more for the next one.
+static bool room_in_queue(struct tx *tx, struct claiming *c, const struct source *source,
+                          size_t *left, struct pawl_error *err)
+{
+    size_t passing = SIZE_MAX;
+    if (!gates_room(tx, &c->gates, LIMIT_QUEUE, source->lanes.queue, &passing, err))
+        return false;
+    *left = passing < room(c) ? passing : room(c);
+    if (c->gates.parked < GATE_PARKS_MAX)
+        return true;
+    tx->news = true;
+    *left = 0;
+    return true;
+}
+
 // The next candidate: of the org whose turn it is, else of the next one that has any.
 static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
                        const struct waiting **place, struct pawl_error *err)
 {
-    for (bool more = true; more;) {
-        if (!lanes_take(tx, &source->lanes, room(c), place, err))
+    size_t left = 0;
+    *place = NULL;
+    if (!room_in_queue(tx, c, source, &left, err))
+        return false;
+    for (bool more = left > 0; more;) {
+        if (!lanes_take(tx, &source->lanes, left, place, err))
             return false;
         if (*place)
             return true;
@@ -326,6 +349,7 @@ static bool source_add(struct tx *tx, struct claiming *c, int64_t queue, struct 
     if (!source || !contender)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     source->lanes = (struct lanes){ .claim = c->claim,
+                                    .gates = &c->gates,
                                     .org = c->org,
                                     .queue = queue,
                                     .turn = turns_share(c->turns, queue) };
@@ -493,15 +517,21 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
     c.turns = claim->turns ? claim->turns : &c.fresh;
     *claimed = NULL;
     *count = 0;
+    if (claim->more_at)
+        *claim->more_at = 0;
     if (!claim_check(tx, claim, err) || !caller_org(tx, &c.org, err))
         return false;
     if (c.org < 0)
         return true;  // an org that never had a job
-    if (!worker_intern(tx, c.org, &claim->worker, &c.worker, err))
+    if (!worker_intern(tx, c.org, &claim->worker, &c.worker, err)
+        || !gates_open(tx, &c.gates, err))
         return false;
     if (!(claim->every_queue ? add_every_queue : add_named)(tx, &c, err)
-        || !take_all(tx, &c, err) || !taken_settle(tx, &c, err))
+        || !take_all(tx, &c, err) || !taken_settle(tx, &c, err)
+        || !gates_close(tx, &c.gates, err))
         return false;
+    if (claim->more_at)
+        *claim->more_at = c.gates.next;
     *claimed = c.claimed.items;
     *count = c.claimed.count;
     return true;

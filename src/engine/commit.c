@@ -7,6 +7,7 @@
 #include "engine/fence.h"
 #include "engine/finish.h"
 #include "engine/job.h"
+#include "engine/limit.h"
 #include "engine/links.h"
 #include "engine/place.h"
 #include "engine/slot.h"
@@ -238,7 +239,8 @@ static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
     tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
     tx_flow(tx, e->org, e->queue, FLOW_ENDED);
     assert(!execution_problem(e));
-    return place_next_of_key(tx, e->org, e->serial_key, err) && slot_succeeded(tx, e, err)
+    return place_next_of_key(tx, e->org, e->serial_key, err) && limit_ended(tx, e, err)
+        && slot_succeeded(tx, e, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_SUCCEEDED, S(""), err)
         && links_ended(tx, e->job.high, JOB_SUCCEEDED, err);
 }

@@ -108,6 +108,24 @@ static pawl_time first_run_at(const struct tx *tx, const struct contract *c)
     return at > tx->now ? at : tx->now;
 }
 
+static bool store(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    const struct contract *c = &job->contract;
+    const struct value values[] = {
+        INT(job->id.high), INT(job->id.low), INT(job->keys.org), INT(job->keys.type),
+        INT(job->keys.queue), INT(c->priority), INT(job->keys.policy), INT(tx->now),
+        INT_OR_NONE(c->scheduled_for), INT_OR_NONE(c->max_wait_us), TEXT_OR_NONE(c->serial_key),
+        TEXT(c->idempotency_key), TEXT_OR_NONE(c->project_id), INT((int64_t)c->actor_type),
+        TEXT(c->actor_id), TEXT(c->request_id), TEXT(c->correlation_id),
+        TEXT_OR_NONE(c->traceparent), TEXT_OR_NONE(c->authorized_by),
+        INT_OR_NONE(c->parent.high), TEXT_OR_NONE(c->origin), TEXT(c->payload),
+        TEXT_OR_NONE(c->limit_key),
+    };
+    bool keyed = c->limit_key.n > 0;
+    return db_later(tx, keyed ? Q_JOB_INSERT_KEYED : Q_JOB_INSERT, values,
+                    countof(values) - !keyed, err);
+}
+
 static bool insert(struct tx *tx, const struct contract *c, struct job *job,
                    struct pawl_error *err)
 {
@@ -125,15 +143,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
         && name_intern(tx, NAME_JOB_TYPE, c->job_type, &job->keys.type, err)
         && name_intern(tx, NAME_QUEUE, c->queue, &job->keys.queue, err)
         && policy_intern(tx, &c->policy, &job->keys.policy, err)
-        && sql_later(tx, Q_JOB_INSERT, err, INT(job->id.high), INT(job->id.low), INT(job->keys.org),
-                     INT(job->keys.type), INT(job->keys.queue), INT(c->priority),
-                     INT(job->keys.policy), INT(tx->now), INT_OR_NONE(c->scheduled_for),
-                     INT_OR_NONE(c->max_wait_us), TEXT_OR_NONE(c->serial_key),
-                     TEXT(c->idempotency_key), TEXT_OR_NONE(c->project_id),
-                     INT((int64_t)c->actor_type), TEXT(c->actor_id), TEXT(c->request_id),
-                     TEXT(c->correlation_id), TEXT_OR_NONE(c->traceparent),
-                     TEXT_OR_NONE(c->authorized_by), INT_OR_NONE(c->parent.high),
-                     TEXT_OR_NONE(c->origin), TEXT(c->payload));
+        && store(tx, job, err);
 }
 
 static bool limit_wait(struct tx *tx, const struct job *job, struct pawl_error *err)
@@ -187,12 +197,22 @@ static bool create_linked(struct tx *tx, const struct contract *contract,
         && links_placed(tx, job, err);
 }
 
+// What is left of a full disk is for ending the jobs that are there, and those that come of them.
+static bool space_left(const struct tx *tx, const struct contract *contract,
+                       struct pawl_error *err)
+{
+    return !db_is_short(tx->db) || contract->origin.n > 0
+        || fail(err, PAWL_DISK_FULL, "the disk of the store is full: jobs are ended, cancelled and "
+                                     "removed, and new ones taken again when there is room");
+}
+
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
     bool linked = contract->after_count > 0 || contract->batch.high != 0;
     bool has_inputs = policy_has_inputs(&contract->policy);
-    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
+    if (!space_left(tx, contract, err) || !not_too_old(tx, contract, err)
+        || !queue_has_room(tx, contract->queue, err)
         || (has_inputs && !inputs_there(tx, contract, err)))
         return false;
     bool created = linked ? create_linked(tx, contract, slot, job, err)

@@ -66,6 +66,11 @@ static const struct {
     [EVENT_AUDIT_PRUNED] = { "audit.pruned", UNCHANGED },
     [EVENT_ORG_ENABLED] = { "org.enabled", UNCHANGED },
     [EVENT_ORG_ERASED] = { "org.erased", UNCHANGED },
+    [EVENT_AUDIT_ANNOTATED] = { "audit.annotated", UNCHANGED },
+    [EVENT_LIMIT_SET] = { "limit.set", UNCHANGED },
+    [EVENT_LIMIT_REMOVED] = { "limit.removed", UNCHANGED },
+    [EVENT_TYPE_PAUSED] = { "type.paused", UNCHANGED },
+    [EVENT_TYPE_RESUMED] = { "type.resumed", UNCHANGED },
 };
 _Static_assert(countof(kinds) == EVENTS, "one row per event");
 

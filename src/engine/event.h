@@ -63,6 +63,11 @@ enum event {
     EVENT_AUDIT_PRUNED,
     EVENT_ORG_ENABLED,
     EVENT_ORG_ERASED,
+    EVENT_AUDIT_ANNOTATED,  // an event of no job; a note to one of a job is JOB_ANNOTATED
+    EVENT_LIMIT_SET,
+    EVENT_LIMIT_REMOVED,
+    EVENT_TYPE_PAUSED,
+    EVENT_TYPE_RESUMED,
     EVENTS
 };
 

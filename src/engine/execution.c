@@ -8,6 +8,7 @@
 #include "engine/fence.h"
 #include "engine/finish.h"
 #include "engine/job.h"
+#include "engine/limit.h"
 #include "engine/outcome.h"
 #include "engine/place.h"
 #include "engine/slot.h"
@@ -208,7 +209,7 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
     if (changed != 1)
         return fail(err, PAWL_STORE, "an execution changed under its own lock");
     tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);
-    return true;
+    return limit_ended(tx, e, err);
 }
 
 // RUNNING -> RETRYING, and on to QUEUED at once when the worker gave the job back.
@@ -307,7 +308,9 @@ bool execution_fail(struct tx *tx, const struct lease *lease, const struct work_
         return true;
     if (!held.live)
         return fence_lost(tx, lease, &held, err);
-    if (!execution_end(tx, e, END_ERROR, error, err))
+    if (!execution_end(tx, e, END_ERROR, error, err)
+        || (error->class == ERROR_RATE_LIMITED
+            && !type_pause(tx, e, error->retry_after_us, err)))
         return false;
     *execution = *e;
     return true;

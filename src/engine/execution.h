@@ -38,6 +38,8 @@ struct claim {
     int64_t lease_us;             // 0: as the job's policy says
     bool start;                   // lease and start in one step ...
     int64_t start_us_min;         // ... unless its timeout is shorter than this
+    pawl_time *more_at;           // where to say when a limit that kept it from taking more opens
+                                  // by itself, 0 if none does; NULL: nobody asks
 };
 
 struct claimed {

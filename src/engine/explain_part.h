@@ -32,6 +32,13 @@ void explain_ahead(struct explaining *x, int64_t seen, int64_t looked_at);
 CHECKED bool explain_closed(struct explaining *x, enum cause *cause, bool *closed,
                             struct pawl_error *err);
 
+// Whether a limit, or the pause of its type, keeps it, with facts about that.
+CHECKED bool explain_limits(struct explaining *x, enum cause *cause, bool *shut,
+                            struct pawl_error *err);
+
+// Of a blocked job: whether it waits for its limit key, and then why.
+CHECKED bool explain_limit_key(struct explaining *x, bool *waits, struct pawl_error *err);
+
 // Of a job that is blocked by others: which, and how far they are.
 CHECKED bool explain_links(struct explaining *x, struct pawl_error *err);
 

@@ -98,8 +98,11 @@ static bool behind_in_key(struct explaining *x, struct pawl_error *err)
 static bool explain_blocked(struct explaining *x, struct pawl_error *err)
 {
     struct key_use use;
+    bool by_limit = false;
     if (x->job->waits_for > 0)
         return explain_links(x, err);
+    if (!explain_limit_key(x, &by_limit, err) || by_limit)
+        return by_limit;
     if (!place_key_use(x->tx, x->job->keys.org, x->job->contract.serial_key, &use, err))
         return false;
     if (!use.running && !use.first.job)
@@ -192,7 +195,8 @@ static bool explain_ready(struct explaining *x, struct pawl_error *err)
 {
     enum cause cause;
     bool closed = false;
-    if (!explain_closed(x, &cause, &closed, err))
+    if (!explain_closed(x, &cause, &closed, err)
+        || (!closed && !explain_limits(x, &cause, &closed, err)))
         return false;
     if (!closed)
         return explain_open(x, err);

@@ -57,6 +57,7 @@ static void read_contract(struct rows *rows, struct job *job)
     c->serial_key = row_text(rows);
     c->max_wait_us = row_int(rows);
     c->authorized_by = row_text(rows);
+    c->limit_key = row_text(rows);
     c->parent.high = row_int(rows);
     c->parent.low = row_int(rows);
     c->origin = row_text(rows);

@@ -7,6 +7,7 @@
 #include "store/names.h"
 
 enum { LANE_ROWS = 64, LANES_MAX = 4096, PAUSED_MAX = 1000 };
+#define LIMITED_LOOK_US MILLISECONDS(100)
 
 // Of one project, if the caller is limited to some.
 struct lane {
@@ -185,6 +186,21 @@ bool lanes_open(struct tx *tx, struct lanes *lanes, struct pawl_error *err)
 
 // ----- the jobs of one org
 
+// How many jobs the limits of the lane's type and of the org at hand leave of the room.
+static bool room_in_lane(struct tx *tx, const struct lanes *lanes, const struct lane *lane,
+                         size_t *room, struct pawl_error *err)
+{
+    size_t of_type = SIZE_MAX, of_org = SIZE_MAX;
+    if (!lanes->gates->some)
+        return true;
+    if (!gates_room_of_type(tx, lanes->gates, lane->type, lanes->current, &of_type, err)
+        || !gates_room(tx, lanes->gates, LIMIT_ORG, lanes->current, &of_org, err))
+        return false;
+    size_t passing = of_type < of_org ? of_type : of_org;
+    *room = passing < *room ? passing : *room;
+    return true;
+}
+
 static bool before(const struct waiting *a, const struct waiting *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->job < b->job;
@@ -198,10 +214,13 @@ bool lanes_take(struct tx *tx, struct lanes *lanes, size_t room, const struct wa
     if (lanes->current == 0 || (lanes->turn->left == 0 && !has_all_turns(lanes)))
         return true;
     for (size_t i = 0; i < lanes->all.count; i++) {
-        if (all[i].next == all[i].count && !all[i].drained
-            && !lane_fill(tx, lanes, &all[i], room, err))
+        size_t left = room;
+        if (!room_in_lane(tx, lanes, &all[i], &left, err))
             return false;
-        if (all[i].next < all[i].count
+        if (left > 0 && all[i].next == all[i].count && !all[i].drained
+            && !lane_fill(tx, lanes, &all[i], left, err))
+            return false;
+        if (left > 0 && all[i].next < all[i].count
             && (!first || before(&all[i].rows[all[i].next], &first->rows[first->next])))
             first = &all[i];
     }
@@ -219,6 +238,36 @@ void lanes_took(struct lanes *lanes)
 
 // ----- whose turn it is
 
+static bool ready_after(struct tx *tx, const struct lanes *lanes, int64_t type, int64_t org,
+                        int64_t *next, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_READY_NEXT_ORG, err, INT(lanes->queue), INT(type), INT(org))
+        && rows_number(&rows, next, err);
+}
+
+// The org after `org` that has something in this lane which limits let through; 0: none. A type
+// that is shut is so for every org; a pause may be of some only.
+static bool lane_org_after(struct tx *tx, const struct lanes *lanes, int64_t type, int64_t org,
+                           int64_t *next, struct pawl_error *err)
+{
+    size_t room = SIZE_MAX;
+    *next = 0;
+    if (!gates_room(tx, lanes->gates, LIMIT_TYPE, type, &room, err))
+        return false;
+    if (room == 0)
+        return true;
+    for (*next = org; ready_after(tx, lanes, type, *next, next, err);) {
+        if (*next == 0)
+            return true;
+        if (!gates_room_of_type(tx, lanes->gates, type, *next, &room, err))
+            return false;
+        if (room > 0)
+            return true;
+    }
+    return false;
+}
+
 // The org after `org` that has something in one of the lanes; 0: none.
 static bool org_after(struct tx *tx, const struct lanes *lanes, int64_t org, int64_t *next,
                       struct pawl_error *err)
@@ -227,10 +276,7 @@ static bool org_after(struct tx *tx, const struct lanes *lanes, int64_t org, int
     *next = 0;
     for (size_t i = 0; i < lanes->all.count; i++) {
         int64_t found = 0;
-        SCOPED(rows) struct rows rows = {0};
-        if (!sql_ask(tx, &rows, Q_READY_NEXT_ORG, err, INT(lanes->queue), INT(all[i].type),
-                     INT(org))
-            || !rows_number(&rows, &found, err))
+        if (!lane_org_after(tx, lanes, all[i].type, org, &found, err))
             return false;
         if (found && (*next == 0 || found < *next))
             *next = found;
@@ -271,13 +317,16 @@ static bool may_have_turn(struct tx *tx, const struct lanes *lanes, int64_t org,
                           struct pawl_error *err)
 {
     struct share_pause pause = {0};
-    if (lanes->has_pauses && !share_paused(tx, lanes->queue, org, &pause, err))
+    size_t room = SIZE_MAX;
+    if ((lanes->has_pauses && !share_paused(tx, lanes->queue, org, &pause, err))
+        || !gates_room(tx, lanes->gates, LIMIT_ORG, org, &room, err))
         return false;
-    *may = pause.since == 0;
+    *may = pause.since == 0 && room > 0;
     return true;
 }
 
-// Many paused shares end the search for this time: whoever waits is told that there may be more.
+// Many shares that have no turn end the search for this time: whoever waits is told that there may
+// be more, at once or, where limits stand in the way and will for a while, soon.
 bool lanes_next_share(struct tx *tx, struct lanes *lanes, bool *more, struct pawl_error *err)
 {
     *more = false;
@@ -295,6 +344,9 @@ bool lanes_next_share(struct tx *tx, struct lanes *lanes, bool *more, struct paw
             return give_turn(tx, lanes, org, err);
         *lanes->turn = (struct share_turn){ .org = org };
     }
-    tx->news = tx->news || lanes->org == 0;
+    if (lanes->org == 0 && lanes->gates->some)
+        gates_look_at(lanes->gates, tx->now + LIMITED_LOOK_US);
+    else
+        tx->news = tx->news || lanes->org == 0;
     return true;
 }

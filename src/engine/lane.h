@@ -7,11 +7,13 @@
 
 #include "base/list.h"
 #include "engine/execution.h"
+#include "engine/gate.h"
 #include "engine/place.h"
 #include "model/weight.h"
 
 struct lanes {
     const struct claim *claim;
+    struct gates *gates;      // what limits let through
     int64_t org;              // whose jobs; 0: of every org, in turns
     int64_t queue;
     bool has_pauses;          // somebody paused a share of the queue: it has no turn

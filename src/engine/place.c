@@ -3,11 +3,12 @@
 
 #include <assert.h>
 
+#include "engine/limit.h"
 #include "store/counts.h"
 #include "store/observe.h"
 
-// In the place of a serial key, which is never empty.
-#define WAITS_FOR_JOBS S("")
+// In the place of a serial key, which is never empty: it waits for other jobs or its limit key.
+#define WAITS_FOR_OTHERS S("")
 
 struct waiting waiting_of(const struct job *job)
 {
@@ -55,7 +56,7 @@ static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, p
                  struct pawl_error *err)
 {
     tx_count(tx, w->org, w->queue, place_of(phase), 1);
-    struct str blocked_by = w->waits ? WAITS_FOR_JOBS : w->serial_key;
+    struct str blocked_by = w->waits ? WAITS_FOR_OTHERS : w->serial_key;
     return sql_run(tx, Q_PARKED_INSERT, err, INT(w->job), INT(w->org),
                    TEXT(str_of(job_phase_name(phase))), INT_OR_NONE(due_at),
                    phase == PHASE_BLOCKED ? TEXT(blocked_by) : NONE);
@@ -64,8 +65,10 @@ static bool park(struct tx *tx, const struct waiting *w, enum job_phase phase, p
 static bool unpark(struct tx *tx, const struct waiting *w, enum job_phase phase,
                    struct pawl_error *err)
 {
+    bool by_limit = phase == PHASE_BLOCKED && tx->has_limits;
     tx_count(tx, w->org, w->queue, place_of(phase), -1);
-    return sql_run(tx, Q_PARKED_DELETE, err, INT(w->job));
+    return sql_run(tx, Q_PARKED_DELETE, err, INT(w->job))
+        && (!by_limit || sql_run(tx, Q_LIMIT_WAIT_DELETE, err, INT(w->job)));
 }
 
 static bool running_of_key(struct tx *tx, int64_t org, struct str serial_key, int64_t *job,
@@ -149,7 +152,19 @@ bool place_leave(struct tx *tx, const struct job *job, struct pawl_error *err)
     struct waiting w = waiting_of(job);
     if (job->phase != PHASE_READY)
         return unpark(tx, &w, job->phase, err);
-    return leave_ready(tx, &w, err) && place_next_of_key(tx, w.org, w.serial_key, err);
+    return leave_ready(tx, &w, err) && place_next_of_key(tx, w.org, w.serial_key, err)
+        && limit_key_free(tx, w.type, w.org, job->contract.limit_key, err);
+}
+
+bool place_behind_key(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    struct waiting w = waiting_of(job);
+    struct str serial_key = w.serial_key;
+    w.serial_key = WAITS_FOR_OTHERS;
+    return leave_ready(tx, &w, err) && park(tx, &w, PHASE_BLOCKED, 0, err)
+        && sql_run(tx, Q_LIMIT_WAIT_INSERT, err, INT(w.job), INT(w.type), INT(w.org),
+                   TEXT(job->contract.limit_key))
+        && place_next_of_key(tx, w.org, serial_key, err);
 }
 
 bool place_next_of_key(struct tx *tx, int64_t org, struct str serial_key, struct pawl_error *err)

@@ -49,6 +49,10 @@ CHECKED bool place_key_use(struct tx *tx, int64_t org, struct str serial_key, st
 // Takes a waiting job out of its place; the next of its serial key moves up if it was ready.
 CHECKED bool place_leave(struct tx *tx, const struct job *job, struct pawl_error *err);
 
+// A ready job that a claim met and that must wait for its limit key (engine/limit.h): blocked until
+// somebody looks at the key. The next of its serial key moves up.
+CHECKED bool place_behind_key(struct tx *tx, const struct job *job, struct pawl_error *err);
+
 // The serial key is free: its oldest blocked job becomes ready. Nothing to do for an empty key.
 CHECKED bool place_next_of_key(struct tx *tx, int64_t org, struct str serial_key,
                                struct pawl_error *err);

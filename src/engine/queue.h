@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "engine/event.h"
 #include "model/contract.h"
+#include "model/limit.h"
 #include "model/weight.h"
 #include "store/counts.h"
 
@@ -58,6 +59,7 @@ struct queue_view {
     int64_t a_minute[FLOWS];
     pawl_time oldest_ready_at;  // since when its oldest ready job could be claimed; 0: not known
     struct queue_term term;
+    struct limit limit;         // on what runs and begins
 };
 
 enum { QUEUES_LISTED_MAX = 1000 };

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "engine/job.h"
+#include "engine/limit.h"
 #include "engine/queue.h"
 #include "model/json_field.h"
 #include "store/names.h"
@@ -134,6 +135,7 @@ static bool complete(struct tx *tx, int64_t org, struct queue_view *view, struct
     view->term = queue_term_of(tx->queue_terms, view->name);
     return view->number == 0
         || (queue_paused(tx, view->number, &view->paused_at, err)
+            && limit_in_force(tx, LIMIT_QUEUE, view->number, &view->limit, err)
             && find_oldest(tx, org, view, err));
 }
 
@@ -199,6 +201,9 @@ json_t *queue_json(struct arena *arena, const struct queue_view *queue)
         { "ended_per_minute", json_integer(queue->a_minute[FLOW_ENDED]) },
         { "weight", json_integer(queue->term.weight) },
         { "depth_max", queue->term.depth_max ? json_integer(queue->term.depth_max) : json_null() },
+        { "max_running",
+          queue->limit.max_running ? json_integer(queue->limit.max_running) : json_null() },
+        { "rate", json_text_or_null(rate_text(arena, &queue->limit.rate)) },
     };
     return json_object_of(fields, countof(fields));
 }

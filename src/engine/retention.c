@@ -217,6 +217,8 @@ static bool remove_artifacts(struct tx *tx, struct removing *r, bool *more,
     return tell(tx, r, REMOVED_ARTIFACTS, (int64_t)files.count, err);
 }
 
+// The event that tells of it comes first: were the trail empty in between, the numbers of events
+// would begin again, below the seal, and no later seal would be over them.
 static bool prune(struct tx *tx, const struct seal *before, const struct seal *seal,
                   struct pawl_error *err)
 {
@@ -224,10 +226,10 @@ static bool prune(struct tx *tx, const struct seal *before, const struct seal *s
         json_pack("{s:I,s:I,s:I,s:s%}", "events", (json_int_t)seal->events, "first_id",
                   (json_int_t)seal->first_id, "last_id", (json_int_t)seal->last_id, "hash",
                   seal->hash.s, seal->hash.n);
-    return sql_run(tx, Q_SEAL_PRUNE, err, INT(seal->number), INT(tx->now))
-        && sql_run(tx, Q_AUDIT_PRUNE, err, INT(before->last_id), INT(seal->last_id))
-        && event_append_for(tx, 0, seal_subject(tx->arena, seal->number), EVENT_AUDIT_PRUNED,
-                            json_text(tx->arena, detail), err);
+    return event_append_for(tx, 0, seal_subject(tx->arena, seal->number), EVENT_AUDIT_PRUNED,
+                            json_text(tx->arena, detail), err)
+        && sql_run(tx, Q_SEAL_PRUNE, err, INT(seal->number), INT(tx->now))
+        && sql_run(tx, Q_AUDIT_PRUNE, err, INT(before->last_id), INT(seal->last_id));
 }
 
 // The oldest seal whose events are there, in a piece of its own. What does not fit its seal was

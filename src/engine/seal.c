@@ -13,25 +13,29 @@
 // ----- one event
 
 // A number that has no name is damage, which another hash will show.
-static struct str text_of(struct tx *tx, enum name_kind kind, int64_t number)
+static bool sum_name(struct tx *tx, enum name_kind kind, int64_t number, struct hash_sum *sum,
+                     struct pawl_error *err)
 {
     struct str text = S("");
-    struct pawl_error unknown = {0};
-    if (number == 0)
-        return text;
-    if (!name_text(tx, kind, number, &text, &unknown))
-        return str_format(tx->arena, "#%lld", (long long)number);
-    return text;
+    if (number != 0 && !name_look(tx, kind, number, &text, err))
+        return false;
+    if (number != 0 && text.n == 0)
+        text = str_format(tx->arena, "#%lld", (long long)number);
+    sum_text(sum, text);
+    return true;
 }
 
-// The columns of Q_AUDIT_PAGE_AFTER, in their order.
-static void hash_event(struct tx *tx, struct rows *rows, struct sealed_event *event)
+// The columns of Q_AUDIT_PAGE_AFTER, in their order. A hash of what could not be read would call
+// the event another one for ever.
+static bool hash_event(struct tx *tx, struct rows *rows, struct sealed_event *event,
+                       struct pawl_error *err)
 {
     struct hash_sum sum;
     sum_begin(&sum);
     event->id = row_int(rows);
     sum_number(&sum, event->id);
-    sum_text(&sum, text_of(tx, NAME_ORG, row_int(rows)));
+    if (!sum_name(tx, NAME_ORG, row_int(rows), &sum, err))
+        return false;
     sum_number(&sum, row_int(rows));  // the kind of event
     sum_text(&sum, row_text(rows));   // project
     sum_number(&sum, row_int(rows));  // attempt
@@ -42,19 +46,18 @@ static void hash_event(struct tx *tx, struct rows *rows, struct sealed_event *ev
         sum_text(&sum, row_text(rows));
     sum_number(&sum, row_int(rows));  // the job's id, in two numbers
     sum_number(&sum, row_int(rows));
-    sum_text(&sum, text_of(tx, NAME_JOB_TYPE, row_int(rows)));
+    if (!sum_name(tx, NAME_JOB_TYPE, row_int(rows), &sum, err))
+        return false;
     sum_text(&sum, row_text(rows));   // subject
     sum_end(&sum, event->hash);
+    return !tx->arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to read an audit event");
 }
 
 bool sealed_event_next(struct tx *tx, struct rows *rows, struct sealed_event *event, bool *got,
                        struct pawl_error *err)
 {
     *got = rows_next(rows);
-    if (!*got)
-        return rows_ok(rows, err);
-    hash_event(tx, rows, event);
-    return true;
+    return *got ? hash_event(tx, rows, event, err) : rows_ok(rows, err);
 }
 
 // ----- one seal

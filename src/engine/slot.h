@@ -36,7 +36,7 @@ CHECKED bool slot_backfill(struct tx *tx, struct str name, struct backfill *back
 
 // ----- by the clock
 
-#define LEADER_US SECONDS(5)  // a scheduler that falls silent is replaced after this
+#define LEADER_US SECONDS(10)  // a scheduler that falls silent is replaced after this
 
 struct scheduling {
     const struct instance *instance;
@@ -45,6 +45,7 @@ struct scheduling {
     // What came of it.
     bool leads;          // this instance
     bool took_over;      // just now
+    bool renewed;        // the lead it had: that was written
     bool clock_off;      // by more than a minute: it does not lead for that
     int64_t term;
     struct str leader;   // who leads, when this one does not

@@ -52,7 +52,8 @@ static bool lead_renew(struct tx *tx, const struct lead *lead, struct scheduling
 {
     s->leads = true;
     s->term = lead->term;
-    return lead->expires_at - tx->now > RENEW_AT_US
+    s->renewed = lead->expires_at - tx->now <= RENEW_AT_US;
+    return !s->renewed
         || sql_run(tx, Q_LEADER_RENEW, err, TEXT(lead->boot_id), INT(lead->term),
                    INT(tx->now + LEADER_US));
 }

@@ -5,6 +5,7 @@
 #include "engine/batch.h"
 #include "engine/event.h"
 #include "engine/job.h"
+#include "engine/limit.h"
 #include "engine/links.h"
 #include "engine/sweep_keys.h"
 
@@ -125,7 +126,8 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
         swept->more = swept->more || keys.count == limit;
     }
     bool untold = false;
-    if (!sweep_keys(tx, limit, swept, err) || !links_tell(tx, limit, &untold, err))
+    if (!sweep_keys(tx, limit, swept, err) || !limits_tidy(tx, limit, err)
+        || !links_tell(tx, limit, &untold, err))
         return false;
     swept->more = swept->more || untold;
     for (size_t i = 0; i < countof(chores); i++)

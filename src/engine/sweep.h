@@ -23,7 +23,7 @@ CHECKED bool sweep(struct tx *tx, size_t limit, struct swept *swept, struct pawl
 
 // ----- boot
 
-#define ALIVE_US SECONDS(10)
+#define ALIVE_US SECONDS(15)
 
 struct instance {
     struct str name;     // stable across restarts

@@ -1,5 +1,5 @@
 // Passes over the orders that records have: by job, by place in `ready`, by slot of the key, by
-// artifact.
+// artifact, by seal.
 //
 // A pass goes in pages: the key of a page's last row is found first, then every invariant of the
 // pass is asked for the rows up to it. The invariants are the queries of sql/verify.sql that have a
@@ -173,6 +173,7 @@ static const struct pass passes[] = {
     { { "verify_ready_", 13 }, 5, Q_VERIFY_READY_END, NULL },
     { { "verify_key_", 11 }, 1, Q_VERIFY_KEY_END, check_keys },
     { { "verify_artifact_", 16 }, 1, Q_VERIFY_ARTIFACT_END, check_files },
+    { { "verify_seal_", 12 }, 1, Q_VERIFY_SEAL_END, NULL },
 };
 
 // Sets the upper bound: the key of the row that ends the page, or the greatest there is.
@@ -257,15 +258,33 @@ static bool check_event_names(struct verifying *v, struct pawl_error *err)
     return rows_ok(&rows, err);
 }
 
-static bool check_store(struct verifying *v, int64_t *jobs_total, struct pawl_error *err)
+static bool look_around(struct verifying *v, int64_t *jobs_total, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     bool done = tx_begin(v->tx.db, TX_READ, &arena, &v->tx, err)
              && (!v->options->progress || count_jobs(&v->tx, jobs_total, err))
-             && check_queries(v, S("verify_store_"), NULL, err) && find_secret(v, err)
-             && check_event_names(v, err) && tx_commit(&v->tx, err);
+             && find_secret(v, err) && check_event_names(v, err) && tx_commit(&v->tx, err);
     tx_end(&v->tx);
     return done;
+}
+
+static bool check_alone(struct verifying *v, enum query query, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    bool done = tx_begin(v->tx.db, TX_READ, &arena, &v->tx, err) && check_query(v, query, NULL, err)
+             && tx_commit(&v->tx, err);
+    tx_end(&v->tx);
+    return done;
+}
+
+// Each in a transaction of its own: as long as one is open, the log of the store cannot be reused.
+static bool check_store(struct verifying *v, struct pawl_error *err)
+{
+    for (unsigned q = 0; q < QUERIES; q++)
+        if (queries[q].invariant[0] && str_starts(str_of(queries[q].name), S("verify_store_"))
+            && !check_alone(v, (enum query)q, err))
+            return false;
+    return true;
 }
 
 bool verify(struct db *db, const struct verify_options *options, struct verified *verified,
@@ -275,7 +294,11 @@ bool verify(struct db *db, const struct verify_options *options, struct verified
     int64_t jobs_total = 0;
     *verified = (struct verified){0};
     db_forget(db);  // what is remembered may differ from what is stored
-    if (!check_store(&v, &jobs_total, err))
+    if (!look_around(&v, &jobs_total, err))
+        return false;
+    if (options->progress)
+        options->progress(options->self, 0, jobs_total);
+    if (!check_store(&v, err))
         return false;
     for (size_t i = 0; i < countof(passes); i++)
         if (!check_pass(&v, &passes[i], jobs_total, err))

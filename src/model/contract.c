@@ -445,6 +445,7 @@ static const struct field fields[] = {
       .want = "a duration such as 30s (units: ms s m h d), from 1ms to 365d" },
     { "submit", .read = read_submit, .type = "boolean", .want = "true or false" },
     { "authorized_by", TEXT(authorized_by), KEY },
+    { "limit_key", TEXT(limit_key), KEY },
     { "after", .read = read_after, .type = "array", .format = "uuid", .want = AFTER_WANT },
     { "batch_id", .read = read_batch, .format = "uuid", .want = "the id of a batch" },
 };

@@ -68,6 +68,7 @@ struct contract {
     struct str serial_key;
     int64_t max_wait_us;         // 0: waits as long as it takes
     struct str authorized_by;
+    struct str limit_key;        // what its type's limits per key go by; empty: they do not
     struct policy policy;
     struct id parent;            // the job this one was made from; {0}: none
     struct str origin;           // how: `retry`, `replay`, `fix`, `follow_up`

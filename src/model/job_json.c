@@ -34,6 +34,7 @@ void job_put(struct buf *out, const struct job *job)
     json_put_text(out, "origin_queue", c->queue);
     json_put_int(out, "priority", job->priority);
     json_put_text(out, "serial_key", c->serial_key);
+    json_put_text(out, "limit_key", c->limit_key);
     json_put_text(out, "policy", c->policy.name);
     json_put_text(out, "max_wait", wait);
     json_put_raw(out, "after", job->after);

@@ -51,6 +51,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
     const struct runner *r = b->runner;
     struct claimed *claimed = NULL;
     size_t count = 0;
+    pawl_time more_at = 0;
     struct claim claim = {
         .worker = r->worker,
         .every_queue = true,
@@ -60,6 +61,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
         .limit = limit,
         .start = start,
         .start_us_min = b->start_ahead ? SHORT_US : 0,
+        .more_at = &more_at,
     };
     if (limit == 0)
         return true;
@@ -74,6 +76,7 @@ static bool claim_some(struct tx *tx, struct batch *b, size_t limit, bool start,
         memcpy(all + b->count, claimed, count * sizeof *all);
     b->claimed = all;
     b->count += count;
+    b->more_at = more_at ? tx->monotonic + (more_at - tx->now) : 0;
     return true;
 }
 
@@ -82,6 +85,7 @@ static bool claim_write(struct tx *tx, struct operation *self, struct pawl_error
     struct batch *b = (struct batch *)self;
     arena_reset(&b->arena);  // an earlier try may have left something
     b->count = 0;
+    b->more_at = 0;
     b->at = tx->monotonic;
     if (b->start_ahead)
         return claim_some(tx, b, b->start + b->ahead, true, err);
@@ -100,6 +104,16 @@ static void keep_batch(struct runner *r, struct batch *b)
     r->spare_batch = b;
 }
 
+// The dispatcher may sleep past it.
+static void note_more_at(struct runner *r, int64_t more_at)
+{
+    if (more_at == 0 || (r->more_at != 0 && r->more_at <= more_at))
+        return;
+    r->more_at = more_at;
+    if (r->bell)
+        bell_ring(r->bell);
+}
+
 static void claim_answered(struct operation *self)
 {
     struct batch *b = (struct batch *)self;
@@ -108,6 +122,7 @@ static void claim_answered(struct operation *self)
     bool failed = self->error.code != PAWL_OK;
     r->claiming = false;
     r->maybe_more = failed || b->count == b->start + b->ahead || r->news != b->news;
+    note_more_at(r, b->more_at);
     if (failed)
         note_trouble(r, &self->error);
     if (failed || b->count == 0) {
@@ -185,6 +200,14 @@ void claims_go_on(struct runner *r)
     r->claiming = false;  // the next tick tries again
     keep_batch(r, b);
     pthread_cond_broadcast(&r->quiet);
+}
+
+void claims_look_at_limits(struct runner *r)
+{
+    if (r->more_at == 0 || world_monotonic(r->world) < r->more_at)
+        return;
+    r->more_at = 0;
+    r->maybe_more = true;
 }
 
 void claims_cancel(struct runner *r, const char *job_id)

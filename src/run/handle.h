@@ -14,6 +14,16 @@
 struct loans;
 struct runner;
 
+// What a test has asked for; see pawl_test_fault. All zero: nothing.
+struct fault_plan {
+    struct faults faults;  // passed to every connection that writes
+    enum pawl_fault fault;
+    int64_t commits;       // until then; 0: it has happened, or none was asked for
+    enum pawl_fault due;   // of the commit at hand
+    bool blind;            // the next look at what became of a commit fails
+    bool dead;             // the process is: it writes nothing any more
+};
+
 struct pawl {
     _Atomic int users;            // see handle_keep
     pid_t process;                // that opened it: a forked child has none of the threads
@@ -27,6 +37,10 @@ struct pawl {
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
     int64_t traces_per_million;   // see model/trace.h, or TRACE_OFF; set before anything runs
     _Atomic bool schedules;       // its runner takes part in scheduling
+    // A newer program has migrated the store. Called once, by a thread of the runner's, which takes
+    // no more jobs; must not wait for it. NULL: nobody is told. Set before anything runs.
+    void (*outdated)(void *self);
+    void *outdated_self;
     struct observers observers;   // of every commit of this handle
     struct pipeline *pipeline;    // the writer
 
@@ -38,6 +52,7 @@ struct pawl {
     struct runner *runner;        // NULL until pawl_start, or until a test runs jobs by hand
     struct pawl_figures figures;  // of the last runner
     struct loans *loans;
+    struct fault_plan fault_plan;
 };
 
 // Whether this process may use the handle. PAWL_USAGE when it is NULL, or was opened before a fork:
@@ -58,6 +73,12 @@ void pawl_observe(struct pawl *pawl, observer tell, void *self);
 // earlier ones point to must outlive the handle too. On false nothing has changed.
 CHECKED bool handle_replace(struct pawl *pawl, const struct pawl_handler *handlers, size_t count,
                             struct pawl_error *err);
+
+// What the connections of a handle are to be opened with: NULL unless it is one of a test.
+const struct faults *handle_faults(struct pawl *pawl);
+
+// Opens what is between the handle and the store anew; see pawl_test_restart.
+CHECKED bool handle_reopen(struct pawl *pawl, struct pawl_error *err);
 
 // The handle is used by the program and by handlers that never returned; the last one frees it.
 void handle_keep(struct pawl *pawl);

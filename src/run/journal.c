@@ -21,6 +21,7 @@ static const struct {
     [RUNS_RECOVERED] = { "RUNS_RECOVERED", true },
     [STORE_CONTENDED] = { "STORE_CONTENDED", false },
     [STORE_FAILED] = { "STORE_FAILED", true },
+    [STORE_OUTDATED] = { "STORE_OUTDATED", true },
     [LOAN_OVER] = { "LOAN_OVER", true },
     [SCHEDULER_LEADS] = { "SCHEDULER_LEADS", false },
     [SCHEDULER_STANDS_BY] = { "SCHEDULER_STANDS_BY", false },

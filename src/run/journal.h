@@ -21,6 +21,7 @@ enum journal_event {
     RUNS_RECOVERED,
     STORE_CONTENDED,  // another process had the store: tried again at the next tick (RUN-11)
     STORE_FAILED,
+    STORE_OUTDATED,   // migrated by a newer program: this one works no more
     LOAN_OVER,
     SCHEDULER_LEADS,
     SCHEDULER_STANDS_BY,

@@ -78,6 +78,7 @@ bool loans_borrow(struct pawl_tx *loan, struct pawl_error *err)
         .must_exist = true,
         .shared = true,
         .observers = &loan->pawl->observers,
+        .faults = handle_faults(loan->pawl),
     };
     return take_turn(loan, err) && (loan->db || db_open(&loan->db, &options, err));
 }

@@ -114,7 +114,8 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
                 .busy_us = pawl->options.busy_us,
                 .fleeting = pawl->options.virtual_time,
                 .listen = !pawl->options.virtual_time,
-                .observers = &pawl->observers },
+                .observers = &pawl->observers,
+                .faults = handle_faults(pawl) },
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,
     };
@@ -357,4 +358,27 @@ bool pawl_advance(struct pawl *pawl, int64_t microseconds, struct pawl_error *er
 pawl_time pawl_now(struct pawl *pawl)
 {
     return pawl ? world_wall(pawl->world) : 0;
+}
+
+// ----- a start after a crash, in tests
+
+bool handle_reopen(struct pawl *pawl, struct pawl_error *err)
+{
+    if (!may_wait(pawl, err))
+        return false;
+    struct pipeline *pipeline = pawl->pipeline;
+    struct loans *loans = pawl->loans;
+    pawl_stop(pawl, 0);
+    pawl->pipeline = NULL;
+    pawl->loans = NULL;
+    if (!open_store(pawl, err)) {
+        pipeline_close(pawl->pipeline);
+        loans_close(pawl->loans);
+        pawl->pipeline = pipeline;
+        pawl->loans = loans;
+        return false;
+    }
+    pipeline_close(pipeline);
+    loans_close(loans);
+    return true;
 }

@@ -238,7 +238,8 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     if (error.code == PAWL_IN_DOUBT)
         return group_doubt(p, group, before, &witness);
     set_error_of_done(group, &error);
-    return GROUP_ANSWERED;
+    bool has_room_now = error.code == PAWL_DISK_FULL && db_gave_way(p->db);
+    return has_room_now ? GROUP_SPOILT : GROUP_ANSWERED;
 }
 
 // What somebody wants to add to the group before it is committed.
@@ -422,7 +423,8 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
     bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
     if (!closing && !full) {
         queue_add(&p->waiting, operation);
-        pthread_cond_signal(&p->news);
+        if (!operation->rides)
+            pthread_cond_signal(&p->news);
     }
     p->figures.refused += full && !closing;
     pthread_mutex_unlock(&p->mutex);

@@ -29,6 +29,7 @@ static bool none_empty(const struct pawl_job *job, const char *prefix, struct pr
         { "payload", job->payload },
         { "idempotency_key", job->idempotency_key },
         { "serial_key", job->serial_key },
+        { "limit_key", job->limit_key },
         { "queue", job->queue },
         { "policy", job->policy },
         { "org_id", job->org_id },
@@ -114,6 +115,7 @@ bool request_contract(struct pawl *pawl, const struct pawl_job *job, const char 
         .serial_key = given(a, job->serial_key),
         .max_wait_us = job->max_wait_us,
         .authorized_by = given(a, job->authorized_by),
+        .limit_key = given(a, job->limit_key),
         .hold = job->hold,
     };
     bool found = find_policy(pawl, job, prefix, contract, problems);

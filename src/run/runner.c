@@ -37,6 +37,7 @@ static int64_t next_wake(const struct runner *r)
     int64_t slots = scheduler_next(r);
     if (slots < next)
         next = slots;
+    next = r->more_at && r->more_at < next ? r->more_at : next;
     return tick < next ? tick : next;
 }
 
@@ -48,9 +49,11 @@ static void dispatch(struct runner *r)
     if (r->scheduler.answered)
         scheduler_finish(r);
     watch_runs(r);
-    if (!r->ticking && world_monotonic(r->world) >= r->tick_next)
+    bool ticks = tick_is_due(r);
+    scheduler_go_on(r, ticks);
+    if (ticks)
         tick_submit(r);
-    scheduler_go_on(r);
+    claims_look_at_limits(r);
     claims_go_on(r);
 }
 
@@ -224,18 +227,20 @@ void runner_forget(struct pawl_run *run)
 }
 
 // When the store failed the lease is still held: the end is written at a later tick, as long as it
-// is. A run that passed its deadline is ended by the sweep, and is known here until it was: a lease
-// that nobody knows would be given back, and the job tried again.
+// is, unless the store is for newer programs: it never takes it then. A run that passed its
+// deadline is ended by the sweep, and is known here until it was: a lease that nobody knows would
+// be given back, and the job tried again.
 void runner_ended(struct pawl_run *run)
 {
     struct runner *r = run->runner;
     pthread_mutex_lock(&r->mutex);
     bool store_failed = run->end != RUN_END_NOTHING && run->ended_with != PAWL_OK
+                     && run->ended_with != PAWL_OUTDATED
                      && !pawl_code(run->ended_with)->refusal;
     run->unwritten = store_failed && !r->closing
                   && world_monotonic(r->world) < run->lease_until;
     run->awaits_verdict = run->end == RUN_END_NOTHING && run->overdue && !run->finishing
-                       && !r->closing;
+                       && !r->closing && !r->outdated;
     if (!run->unwritten && !run->awaits_verdict)
         runner_forget(run);
     pthread_mutex_unlock(&r->mutex);

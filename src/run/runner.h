@@ -28,6 +28,7 @@ struct batch {
     size_t start, ahead;  // how many to start at once, and to lease ahead
     bool start_ahead;     // those too are started: it will not be long
     int64_t at;           // monotonic, when it was claimed
+    int64_t more_at;      // monotonic, when a limit that was reached opens by itself; 0: none does
     uint64_t news;        // what was known when it was claimed
     struct batch *next;
 };
@@ -84,6 +85,7 @@ struct runner {
     size_t giving;            // batches that are on their way back
     bool maybe_more;          // a claim may find something
     uint64_t news;            // counts what might be claimed
+    int64_t more_at;          // monotonic, when a limit opens by itself; 0: none does
     struct turns turns;       // of queues; the claim that is on its way has it
     int64_t handler_us;       // how long handlers take, on average of late ...
     int64_t payload_bytes;    // ... and how large payloads are
@@ -93,6 +95,7 @@ struct runner {
     struct pawl_error trouble;  // of the last claim or tick that failed ...
     bool trouble_is_new;        // ... which was not logged yet
     uint64_t troubles;
+    bool outdated;              // it was told that the store is for newer programs
     int64_t tick_next, renew_next, alive_next;  // monotonic
     uint64_t ticks;
     struct pawl_figures figures;
@@ -138,6 +141,9 @@ struct operation *claims_more(void *runner, bool news);
 // between.
 void claims_go_on(struct runner *runner);
 
+// With the mutex held: if a limit has opened by itself, a claim may find something.
+void claims_look_at_limits(struct runner *runner);
+
 // With the mutex held: the next run, NULL when there is none or no memory for it.
 struct pawl_run *claims_take(struct runner *runner);
 
@@ -164,6 +170,7 @@ void workers_bury(struct runner *runner);
 
 #define TICK_US SECONDS(1)
 
+bool tick_is_due(const struct runner *runner);  // with the mutex held
 void tick_submit(struct runner *runner);  // with the mutex held; gives it up in between
 // With the mutex held: leases that were just claimed may be shorter than all before them.
 void tick_renew_in_time(struct runner *runner, const struct batch *batch);

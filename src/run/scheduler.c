@@ -8,6 +8,9 @@
 
 enum { SCHEDULES_MAX = 50 };  // in one transaction: others want to write too
 
+#define RIDES_AFTER_US (TICK_US / 2)  // since the last round: a tick may come more often
+#define ROUND_US (TICK_US + RIDES_AFTER_US)
+
 static bool round_write(struct tx *tx, struct operation *self, struct pawl_error *err)
 {
     struct scheduler *s = (struct scheduler *)self;
@@ -21,10 +24,10 @@ static bool round_write(struct tx *tx, struct operation *self, struct pawl_error
 
 static int64_t wait_of(const struct scheduler *s)
 {
-    int64_t due = s->round.next > s->now ? s->round.next - s->now : TICK_US;
+    int64_t due = s->round.next > s->now ? s->round.next - s->now : ROUND_US;
     if (s->round.more)
         return 0;
-    return s->round.leads && due < TICK_US ? due : TICK_US;
+    return s->round.leads && due < ROUND_US ? due : ROUND_US;
 }
 
 static bool same_leader(const struct scheduler *s)
@@ -52,7 +55,7 @@ static void round_answered(struct operation *self)
     s->answered = failed || something_to_tell(s);
     if (failed)
         note_trouble(r, &self->error);
-    bool look = s->answered || s->next < s->at + TICK_US;
+    bool look = s->answered || s->next < s->at + ROUND_US;
     pthread_cond_broadcast(&r->quiet);
     pthread_mutex_unlock(&r->mutex);
     if (look && r->bell)
@@ -66,22 +69,31 @@ int64_t scheduler_next(const struct runner *r)
     return on ? r->scheduler.next : INT64_MAX;
 }
 
-void scheduler_go_on(struct runner *r)
+// The round of every second rides with the tick: one transaction, one flush, one wake-up.
+static bool round_is_due(const struct runner *r, int64_t now, bool tick_follows)
+{
+    int64_t next = scheduler_next(r);
+    bool takes_along = tick_follows && now - r->scheduler.at >= RIDES_AFTER_US;
+    return next <= now || (takes_along && next != INT64_MAX);
+}
+
+void scheduler_go_on(struct runner *r, bool tick_follows)
 {
     struct scheduler *s = &r->scheduler;
     struct pawl_error err;
     int64_t now = world_monotonic(r->world);
-    if (s->answered || scheduler_next(r) > now)
+    if (s->answered || !round_is_due(r, now, tick_follows))
         return;
     arena_reset(&s->arena);
     s->arena.failed = false;
     s->at = now;
-    s->next = now + TICK_US;
+    s->next = now + ROUND_US;
     s->under_way = true;
     s->operation = (struct operation){ .run = round_write,
                                        .answered = round_answered,
                                        .arena = &s->arena,
-                                       .always = true };
+                                       .always = true,
+                                       .rides = tick_follows };
     pthread_mutex_unlock(&r->mutex);
     bool submitted = pipeline_submit(r->pawl->pipeline, &s->operation, &err);
     pthread_mutex_lock(&r->mutex);

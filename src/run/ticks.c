@@ -33,6 +33,7 @@ static bool tick_write(struct tx *tx, struct operation *self, struct pawl_error 
     struct tick *t = (struct tick *)self;
     const struct runner *r = t->runner;
     t->now = tx->now;
+    t->alive = t->alive || r->scheduler.round.renewed;  // one flush for the two of them
     return (!t->alive || instance_alive(tx, &r->instance, err)) && write_progress(tx, t, err)
         && (t->renew ? executions_renew : executions_held)(tx, &r->worker, &t->holdings,
                                                            &t->holding_count, err)
@@ -137,6 +138,12 @@ static void gather_progress(struct runner *r, struct tick *t)
     }
     t->progress = list.items;
     t->progress_count = list.count;
+}
+
+// An answer that nobody has looked at yet is in the memory the next tick would use.
+bool tick_is_due(const struct runner *r)
+{
+    return !r->ticking && !r->tick_answered && world_monotonic(r->world) >= r->tick_next;
 }
 
 void tick_submit(struct runner *r)
@@ -309,17 +316,34 @@ void note_trouble(struct runner *r, const struct pawl_error *err)
     r->troubles++;
 }
 
+static enum journal_event event_of(enum pawl_code code)
+{
+    if (code == PAWL_BUSY)
+        return STORE_CONTENDED;
+    return code == PAWL_OUTDATED ? STORE_OUTDATED : STORE_FAILED;
+}
+
+// Another process has the instance, or a newer one the store: this one works no more.
+static bool final(enum pawl_code code)
+{
+    return code == PAWL_FENCED || code == PAWL_OUTDATED;
+}
+
 static void tell_trouble(struct runner *r)
 {
     struct pawl_error trouble = r->trouble;
-    if (!r->trouble_is_new)
+    struct pawl *pawl = r->pawl;
+    bool outdated = trouble.code == PAWL_OUTDATED;
+    if (!r->trouble_is_new || (outdated && r->outdated))
         return;
     r->trouble_is_new = false;
-    if (trouble.code == PAWL_FENCED)  // another process has the instance: work no more
+    r->outdated = r->outdated || outdated;
+    if (final(trouble.code))
         r->mode = RUNNER_DRAINING;
     pthread_mutex_unlock(&r->mutex);
-    journal_write(&r->pawl->journal, trouble.code == PAWL_BUSY ? STORE_CONTENDED : STORE_FAILED,
-                  NULL, "%s", trouble.message);
+    journal_write(&pawl->journal, event_of(trouble.code), NULL, "%s", trouble.message);
+    if (outdated && pawl->outdated)
+        pawl->outdated(pawl->outdated_self);
     pthread_mutex_lock(&r->mutex);
 }
 

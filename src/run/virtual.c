@@ -18,7 +18,7 @@ static void tick(struct runner *r)
         tick_finish(r);
     watch_runs(r);
     r->scheduler.next = world_monotonic(r->world);
-    scheduler_go_on(r);
+    scheduler_go_on(r, false);
     pthread_mutex_unlock(&r->mutex);
     rounds(r);
     pthread_mutex_lock(&r->mutex);
@@ -37,6 +37,7 @@ static struct pawl_run *claim_one(struct runner *r)
 {
     pthread_mutex_lock(&r->mutex);
     r->maybe_more = true;
+    r->more_at = 0;
     r->idle = 1;
     claims_go_on(r);
     pthread_mutex_unlock(&r->mutex);
@@ -81,6 +82,8 @@ int64_t runner_next_event(const struct runner *r, int64_t limit)
     pawl_time slot = atomic_load(&r->pawl->schedules) ? r->scheduler.round.next : 0;
     if (slot > r->scheduler.now && slot - r->scheduler.now < next)
         next = slot - r->scheduler.now;
+    if (r->more_at > now && r->more_at - now < next)
+        next = r->more_at - now;
     if (tick_wait(t) == 0)
         next = 0;
     if (r->runs && r->renew_next - now < next)

@@ -124,7 +124,7 @@ void alert_command(const struct config_alert *target, const struct telling *tell
         .arguments = arguments(target->command),
         .directory = target->directory,
         .environment = environment_of(&arena, variables, countof(variables)),
-        .input = telling->body,
+        .input = str_format(&arena, "%.*s\n", STR(telling->body)),  // a line, as tools want it
         .grace_us = GRACE_US,
     };
     struct errand e = { .late_at = world_end_of(world_real(), target->timeout_us),

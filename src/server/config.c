@@ -187,6 +187,11 @@ static const struct config_row limit_rows[] = {
     { "bulk_letters", &kind_number, LIMIT(bulk_letters), "500",
       "dead letters of one org that are replayed or discarded in bulk a second; more is answered "
       "with 429; 0 is no limit", 0, 1000000 },
+    { "org_max_running", &kind_number, LIMIT(org.max_running), NULL,
+      "jobs of one org that may run at once, in all processes together, unless it has a limit of "
+      "its own (`pawl org limit`); else no limit", 1, RUNNING_MAX },
+    { "org_rate", &kind_rate, LIMIT(org.rate), NULL,
+      "how many jobs of one org may begin per time; else no limit" },
 };
 static const struct config_table limit_table = TABLE("limits", limit_rows);
 

@@ -5,6 +5,7 @@
 // which reading, `pawl config keys` and docs/configuration.md come.
 #pragma once
 
+#include "engine/limit.h"
 #include "engine/retention.h"
 #include "model/contract.h"
 #include "model/job_type.h"
@@ -27,6 +28,7 @@ struct config_limits {
     int64_t log_bytes;                // kept of one execution's log
     int64_t critical_depth;           // of q:critical
     int64_t bulk_letters;             // closed in bulk a second, of one org; 0: no limit
+    struct limit org;                 // of each org that has none of its own
 };
 
 struct config_auth {
@@ -61,9 +63,10 @@ struct config_queue {
     struct str name;
     int64_t weight;                   // 1 to 1000
     int64_t depth;                    // jobs that may wait in it; 0: no limit
+    struct limit limit;
 };
 
-// A type of jobs: its rules, and the commands that run it here.
+// A type of jobs: its rules, and the commands or the address that run it here.
 struct config_type {
     struct job_type type;
     const char *const *run;           // the program's path first, NULL last; NULL: none here
@@ -71,6 +74,10 @@ struct config_type {
     const char *directory;            // where they run
     const char *const *environment;   // `NAME=value`, NULL last; may hold secrets: never shown
     int64_t grace_us;                 // between SIGTERM and SIGKILL
+    struct str post;                  // URL, may be a secret: never shown; empty: none
+    const char *const *headers;       // as of an alert's target
+    struct str secret;
+    struct limit limit, key_limit;    // of all its jobs, and of those with one limit_key
 };
 
 // Jobs that come by the clock.
@@ -160,6 +167,10 @@ const struct policy *config_policy(const struct config *config, struct str name)
 // type to q:critical (OPS-20). Caller and configuration must outlive the rules.
 struct contract_rules config_rules(const struct config *config, const struct caller *caller,
                                    pawl_time now, bool asks_critical);
+
+// The limits it has, in the arena.
+void config_limits(struct arena *arena, const struct config *config, struct limit_wish **wishes,
+                   size_t *count);
 
 // What is in effect, as JSON without the values of environment variables. The caller owns it.
 json_t *config_json(struct arena *arena, const struct config *config);

@@ -101,9 +101,9 @@ static json_t *show_kinds(struct arena *arena, const struct config_row *row, con
     return list;
 }
 
-static const struct config_kind kind_url = { "URL", read_url, NULL, NULL };
+const struct config_kind kind_url = { "URL", read_url, NULL, NULL };
 static const struct config_kind kind_url_file = { "file with a URL", read_url, NULL, NULL };
-static const struct config_kind kind_secret = { "file with a secret", read_secret, NULL, NULL };
+const struct config_kind kind_secret = { "file with a secret", read_secret, NULL, NULL };
 const struct config_kind kind_headers = { "file with headers", read_headers, NULL, NULL };
 static const struct config_kind kind_kinds = { "list of kinds", read_kinds, show_kinds, NULL };
 

@@ -7,12 +7,12 @@
 enum { WEIGHT_DEFAULT = 10, WEIGHT_CRITICAL = 100, QUEUES_MAX = 1000 };
 
 static const struct config_queue builtin[] = {
-    { { "q:critical", 10 }, WEIGHT_CRITICAL, 0 },
-    { { "q:default", 9 }, WEIGHT_DEFAULT, 0 },
-    { { "q:notifications", 15 }, WEIGHT_DEFAULT, 0 },
-    { { "q:planning", 10 }, WEIGHT_DEFAULT, 0 },
-    { { "q:exports", 9 }, WEIGHT_DEFAULT, 0 },
-    { { "q:maintenance", 13 }, WEIGHT_DEFAULT, 0 },
+    { { "q:critical", 10 }, WEIGHT_CRITICAL, 0, {0} },
+    { { "q:default", 9 }, WEIGHT_DEFAULT, 0, {0} },
+    { { "q:notifications", 15 }, WEIGHT_DEFAULT, 0, {0} },
+    { { "q:planning", 10 }, WEIGHT_DEFAULT, 0, {0} },
+    { { "q:exports", 9 }, WEIGHT_DEFAULT, 0, {0} },
+    { { "q:maintenance", 13 }, WEIGHT_DEFAULT, 0, {0} },
 };
 
 // clang-format off
@@ -23,6 +23,11 @@ static const struct config_row rows[] = {
     { "depth", &kind_number, MEMBER(config_queue, depth), NULL,
       "how many jobs may wait in it, beyond which new ones are refused; 0 is no limit, the default "
       "except for `q:critical` (`limits.critical_depth`)", 0, 1000000000 },
+    { "max_running", &kind_number, MEMBER(config_queue, limit.max_running), NULL,
+      "how many of its jobs may run at once, in all processes together; else no limit",
+      1, RUNNING_MAX },
+    { "rate", &kind_rate, MEMBER(config_queue, limit.rate), NULL,
+      "how many of its jobs may begin per time; else no limit" },
 };
 // clang-format on
 const struct config_table queue_table = TABLE("queues.NAME", rows);

@@ -301,15 +301,7 @@ static json_t *show_section(struct arena *arena, const struct config_row *row, c
     return table_show(arena, row->table, from);
 }
 
-static void read_later(const struct reading *r, const struct config_row *row,
-                       const struct yaml_node *node, void *to)
-{
-    (void)row, (void)to;
-    wrong_key(r, node, "is not supported by this version");
-}
-
 const struct config_kind kind_section = { "section", read_section, show_section, NULL };
-const struct config_kind kind_later = { "not supported yet", read_later, NULL, NULL };
 
 // ----- tables
 

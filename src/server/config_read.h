@@ -58,9 +58,9 @@ extern const struct config_kind kind_switch;    // true or false
 extern const struct config_kind kind_number;
 extern const struct config_kind kind_duration;
 extern const struct config_kind kind_size;
+extern const struct config_kind kind_rate;      // 10/m, 100/s burst 5
 extern const struct config_kind kind_choice;
 extern const struct config_kind kind_section;   // a map with a table of its own
-extern const struct config_kind kind_later;     // known, and not supported by this version
 
 // What is wrong with a node, or with the key of one. Answers false.
 bool wrong(const struct reading *r, const struct yaml_node *node, const char *format, ...)
@@ -102,7 +102,9 @@ extern const struct config_kind kind_keep;      // a duration, or never
 extern const struct config_kind kind_policies, kind_queues, kind_types, kind_schedules;
 extern const struct config_table alert_table, tracing_table;
 extern const struct config_kind kind_alerts;
+extern const struct config_kind kind_url;      // may be a secret: never shown
 extern const struct config_kind kind_headers;  // a file with lines `Name: value`: never shown
+extern const struct config_kind kind_secret;   // a file of at least 16 bytes: never shown
 
 void queues_default(struct arena *arena, struct config *config);
 

@@ -136,6 +136,10 @@ static const struct config_kind kind_key = {
 // ----- the table
 
 static const char *const secrets[] = { "refuse", "allow", NULL };
+static const char *const rate_limited[] = {
+    [RATE_LIMITED_RETRY] = "retry", [RATE_LIMITED_PAUSE] = "pause",
+    [RATE_LIMITED_PAUSE_ALL] = "pause_all", NULL,
+};
 
 // clang-format off
 static const struct config_row rows[] = {
@@ -152,7 +156,12 @@ static const struct config_row rows[] = {
     { "commit", &kind_command, MEMBER(draft, type.commit), NULL,
       "the command that acts on the world, after the job is COMMITTED: run again until it "
       "succeeds, with the same `PAWL_EFFECT_KEY`" },
-    { "post", &kind_later, .meaning = "an address to call" },
+    { "post", &kind_url, MEMBER(draft, type.post), NULL,
+      "in place of `run`: where the payload is sent as JSON with POST; the answer is the result" },
+    { "headers_file", &kind_headers, MEMBER(draft, type.headers), NULL,
+      "sent with each `post`, one `Name: value` per line" },
+    { "secret_file", &kind_secret, MEMBER(draft, type.secret), NULL,
+      "signs each `post`: `X-Pawl-Signature: sha256=HMAC`, of the body in hexadecimal digits" },
     { "directory", &kind_directory, MEMBER(draft, type.directory), NULL,
       "where its commands run; else the directory of this file" },
     { "env", &kind_environment, MEMBER(draft, type.environment), NULL,
@@ -168,6 +177,22 @@ static const struct config_row rows[] = {
     { "bucket", &kind_duration, MEMBER(draft, bucket_us), NULL,
       "of notifications: the same one is sent once in this time; else `1h`",
       SECONDS(1), DAYS(366) },
+    { "max_running", &kind_number, MEMBER(draft, type.limit.max_running), NULL,
+      "how many of its jobs may run at once, in all processes and of all orgs together; else no "
+      "limit", 1, RUNNING_MAX },
+    { "rate", &kind_rate, MEMBER(draft, type.limit.rate), NULL,
+      "how many of its jobs may begin per time; else no limit" },
+    { "max_running_per_key", &kind_number, MEMBER(draft, type.key_limit.max_running), NULL,
+      "the same of the jobs of one org with one `limit_key`; else no limit", 1, RUNNING_MAX },
+    { "rate_per_key", &kind_rate, MEMBER(draft, type.key_limit.rate), NULL,
+      "the same of the jobs of one org with one `limit_key`; else no limit" },
+    { "on_rate_limited", &kind_choice, MEMBER(draft, type.limit.on_rate_limited), "retry",
+      "what becomes of its other jobs when one ends `rate_limited`: `pause` keeps those of the "
+      "same org waiting, `pause_all` all of them, until the time the provider said",
+      .words = rate_limited },
+    { "rate_limited_pause", &kind_duration, MEMBER(draft, type.limit.pause_us), NULL,
+      "how long that is when the provider does not say; else `30s`",
+      SECONDS(1), RATE_LIMITED_PAUSE_US_MAX },
     { "allow_delay", &kind_switch, MEMBER(draft, type.type.allow_delay), "false",
       "whether `scheduled_for` may be sent; always so for notifications and maintenance" },
     { "secrets", &kind_choice, MEMBER(draft, type.type.secrets_allowed), "refuse",
@@ -253,11 +278,18 @@ static void check_whole(const struct reading *r, const struct draft *draft,
     } rules[] = {
         { "bucket", type->key.kind != RECIPE_NOTIFICATION,
           "is only for notifications whose key is not made in another way" },
+        { "rate_limited_pause", draft->type.limit.on_rate_limited == RATE_LIMITED_RETRY,
+          "is only for a type whose on_rate_limited is pause or pause_all" },
         { "may_write", type->category != CATEGORY_PLANNING, "is only for category planning" },
         { "commit", effects_judge(&type->policy, true, EFFECT_FINISH).refused != 0,
           "is not allowed: a job of this category may not act on the world" },
         { "commit", !draft->type.run && !node_find(node, "run"),
           "needs a `run`, after which it comes" },
+        { "post", node_find(node, "run") != NULL, "is in place of `run`: say one of them" },
+        { "post", (effects_required(type->policy.category) & EFFECT_ARTIFACTS) != 0,
+          "cannot be: a job of this category must bring an artifact, and an answer is none" },
+        { "headers_file", !node_find(node, "post"), "is only for `post`" },
+        { "secret_file", !node_find(node, "post"), "is only for `post`" },
     };
     for (size_t i = 0; i < countof(rules); i++) {
         const struct yaml_node *key = node_find(node, rules[i].key);

@@ -43,6 +43,7 @@ struct hub {
     struct {
         size_t bucket, left; // where the next look begins, and how many buckets it must see yet
     } looks[TOPIC_KINDS];
+    int64_t look_at;         // monotonic, when lanes look because a limit opens; 0: not yet known
     bool draining;
 };
 
@@ -373,6 +374,8 @@ void hub_observe(struct hub *hub, const struct observed *o)
         return;
     if (o->ready_many || o->incomplete)
         hub_ready_all(hub);
+    else if (o->limit_free)
+        look_at_some(hub, TOPIC_LANE, true);
     for (size_t i = 0; i < o->ready_count && !o->ready_many; i++)
         hub_ready(hub, o->ready[i].org_id, o->ready[i].queue_name, o->ready[i].job_type);
     for (size_t i = 0; i < o->count; i++)
@@ -391,6 +394,23 @@ size_t hub_waiting(struct hub *hub)
 }
 
 // ----- time
+
+void hub_look_at(struct hub *hub, int64_t monotonic)
+{
+    pthread_mutex_lock(&hub->mutex);
+    if (hub->look_at == 0 || monotonic < hub->look_at)
+        hub->look_at = monotonic;
+    pthread_mutex_unlock(&hub->mutex);
+}
+
+// With the mutex held.
+static bool limit_opens(struct hub *hub)
+{
+    bool opens = hub->look_at != 0 && world_monotonic(hub->world) >= hub->look_at;
+    if (opens)
+        hub->look_at = 0;
+    return opens;
+}
 
 // With the mutex held: those whose time is over, everybody when it drains.
 static void end_waits(struct hub *hub, struct exchange **woken)
@@ -423,10 +443,11 @@ static void *watch_time(void *self)
         }
         struct exchange *woken = NULL;
         end_waits(hub, &woken);
+        bool opens = limit_opens(hub);
         pthread_mutex_unlock(&hub->mutex);
         wake_all(woken);
         bool changed = server_changed(hub->server, &newest);
-        look_at_some(hub, TOPIC_LANE, changed);
+        look_at_some(hub, TOPIC_LANE, changed || opens);
         look_at_some(hub, TOPIC_JOB, changed);
         if (changed)
             hub_happened(hub);

@@ -42,6 +42,10 @@ struct exchange *hub_pass_on(struct exchange *x);
 // A worker of this lane got all it asked for: the next may find more.
 void hub_lane_goes_on(struct exchange *x);
 
+// A limit that keeps a worker of a lane waiting opens at this time of the monotonic clock: every
+// lane looks then, or within a tenth of a second.
+void hub_look_at(struct hub *hub, int64_t monotonic);
+
 // ----- news, from any thread
 
 // What a commit of this process did.

@@ -39,6 +39,7 @@ enum row {
     SLOTS_MISSED,
     SLOTS_STALE,
     SLOTS_RECOVERED,
+    LIMITED,
     ALERTS_RAISED,
     ALERT_DELIVERIES,
     SPANS_EXPORTED,
@@ -144,6 +145,10 @@ static const struct metric table[] = {
                           "Slots that an earlier process of this instance had left running, closed "
                           "at the start.",
                           .bound_count = 0 },
+    [LIMITED] = { "pawl_limited_total", METRIC_COUNTER,
+                  "Claims that a limit kept from taking a job: of a queue, a job_type, an org or a "
+                  "key, by what runs or by its rate.",
+                  .labels = { "scope", "by" } },
     [ALERTS_RAISED] = { "pawl_alerts_total", METRIC_COUNTER,
                         "What somebody must be told, whether or not there is a target.",
                         .labels = { "kind" } },
@@ -306,12 +311,24 @@ static void count(struct series_set *sets, const struct observation *event, pawl
         record_event(sets, JOBS_ATTEMPTS, event, labels, (double)event->attempts);
 }
 
+static void count_limited(struct series_set *sets, const struct observed *observed)
+{
+    for (size_t scope = 0; scope < LIMIT_SCOPES; scope++)
+        for (size_t way = 0; way < LIMIT_WAYS; way++)
+            if (observed->limited[scope][way])
+                add(sets, LIMITED,
+                    (struct str[]){ str_of(limit_scope_name((enum limit_scope)scope)),
+                                    str_of(limit_way_name((enum limit_way)way)) },
+                    (double)observed->limited[scope][way]);
+}
+
 void metrics_observe(void *self, const struct observed *observed)
 {
     struct metrics *metrics = self;
     pthread_mutex_lock(&metrics->mutex);
     for (size_t i = 0; i < observed->count; i++)
         count(metrics->sets, &observed->events[i], observed->at);
+    count_limited(metrics->sets, observed);
     if (observed->operations)
         record(metrics->sets, COMMIT_BATCH, (double)observed->operations);
     if (observed->commit_us >= 0)

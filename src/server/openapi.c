@@ -56,11 +56,13 @@ static const struct {
     { "/v1/executions/{id}", "id", "uuid", "exec_id of the execution" },
     { "/v1/executions/{id}/steps/{name}", "name", NULL, "the step: 1 to 256 bytes" },
     { "/v1/queues/{name}", "name", NULL, "the queue, such as q:default" },
+    { "/v1/job_types/{name}", "name", NULL, "the type" },
     { "/v1/deadletter/{id}", "id", "uuid", "job_id of the dead letter" },
     { "/v1/batches/{id}", "id", "uuid", "batch_id of the batch" },
     { "/v1/schedules/{name}", "name", NULL, "the schedule" },
     { "/v1/artifacts/{id}", "id", "uuid", "artifact_id of the artifact" },
     { "/v1/keys/{id}", "id", NULL, "key_id of the key" },
+    { "/v1/audit/{id}", "id", NULL, "event_id of the event" },
 };
 
 static json_t *path_parameter(struct sheet *sheet, const char *path, struct str name)

@@ -6,13 +6,15 @@
 #include <string.h>
 
 #define CONNECT_US_MAX SECONDS(5)
+enum { DAY_S = 86400 };  // nobody is waited for longer
 
 struct outbound {
     struct outbound_options options;
     struct arena arena;  // of what lives as long as the client
     CURL *curl;
     char why[CURL_ERROR_SIZE];
-    struct buf *reply;   // of the message under way
+    const struct outbound_message *message;  // under way
+    struct buf *reply;   // to it
 };
 
 // ----- addresses
@@ -70,8 +72,10 @@ static int look_whether_to_stop(void *self, curl_off_t down_total, curl_off_t do
                                 curl_off_t up_total, curl_off_t up)
 {
     const struct outbound *o = self;
+    const struct outbound_message *message = o->message;
     (void)down_total, (void)down, (void)up_total, (void)up;
-    return o->options.stop && atomic_load(o->options.stop);
+    return (o->options.stop && atomic_load(o->options.stop))
+        || (message->stopped && message->stopped(message->self));
 }
 
 // ----- open and close
@@ -170,10 +174,12 @@ static bool perform(struct outbound *o, struct outbound_reply *reply, struct paw
     curl_easy_getinfo(o->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(o->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
     bool cut = result == CURLE_WRITE_ERROR && status != 0;  // by us: it was long enough
+    reply->late = result == CURLE_OPERATION_TIMEDOUT;
     if (result != CURLE_OK && !cut)
         return explain(o, result, err);
     reply->status = (int)status;
-    reply->retry_after_us = retry_after_s > 0 && retry_after_s < 86400 ? SECONDS(retry_after_s) : 0;
+    if (retry_after_s > 0)
+        reply->retry_after_us = retry_after_s < DAY_S ? SECONDS(retry_after_s) : DAYS(1);
     reply->body = buf_str(o->reply);
     return true;
 }
@@ -184,6 +190,7 @@ bool outbound_post(struct outbound *o, const struct outbound_message *message,
     struct curl_slist *headers = NULL;
     struct buf kept = buf_new(arena, o->options.reply_bytes_max + 1);
     *reply = (struct outbound_reply){0};
+    o->message = message;
     o->reply = &kept;
     o->why[0] = '\0';
     // Without the second one large bodies would wait for a word that need not come.
@@ -197,6 +204,7 @@ bool outbound_post(struct outbound *o, const struct outbound_message *message,
                       : fail(err, PAWL_NO_MEMORY, "no memory for a message");
     curl_easy_setopt(o->curl, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
+    o->message = NULL;
     o->reply = NULL;
     return sent;
 }

@@ -1,6 +1,7 @@
 // The server's HTTP client: messages to somebody else's machine, everything bounded.
 //
-// Used by threads that have nothing else to do, one client per thread: alerts and traces today.
+// Used by threads that have nothing else to do, one client per thread: alerts, traces and the
+// handlers of types with `post:`.
 // There is a time for the connection and one for the whole; certificates are verified, redirects
 // are not followed, no proxy is asked for an address of this machine, an answer is read up to a
 // size, and a message that is under way ends within a second when its owner is told to stop.
@@ -33,12 +34,15 @@ void outbound_close(struct outbound *outbound);  // NULL is fine
 struct outbound_message {
     struct str body;             // JSON
     const char *const *headers;  // of this message, NULL last; NULL: none
+    bool (*stopped)(void *self); // asked about once a second, besides `stop`; NULL: never
+    void *self;
 };
 
 struct outbound_reply {
     int status;
     int64_t retry_after_us;      // 0: not said
     struct str body;             // what was kept of it, in the arena
+    bool late;                   // there was no answer, because its time was over
 };
 
 // Sends once and waits for the answer, whatever its status. False when there was none: err says

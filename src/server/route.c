@@ -11,6 +11,7 @@ static const struct routes *const tables[] = {
     &routes_executions,
     &routes_steps,
     &routes_queues,
+    &routes_limits,
     &routes_letters,
     &routes_batches,
     &routes_schedules,
@@ -18,6 +19,7 @@ static const struct routes *const tables[] = {
     &routes_keys,
     &routes_events,
     &routes_audit,
+    &routes_annotations,
     &routes_system,
 };
 

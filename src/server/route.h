@@ -64,5 +64,6 @@ struct routes {
     size_t count;
 };
 extern const struct routes routes_jobs, routes_change, routes_history, routes_leases,
-    routes_executions, routes_steps, routes_queues, routes_letters, routes_schedules, routes_keys,
-    routes_artifacts, routes_audit, routes_system, routes_batches;
+    routes_executions, routes_steps, routes_queues, routes_limits, routes_letters,
+    routes_schedules, routes_keys, routes_artifacts, routes_audit, routes_system, routes_batches,
+    routes_annotations;

@@ -193,6 +193,25 @@ static bool bytes_answer(struct exchange *x, struct pawl_error *err)
     return true;
 }
 
+// ----- remove
+
+static bool remove_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct one_artifact *o = x->data;
+    return artifact_remove(tx, o->id, &o->artifact, err);
+}
+
+// The row first: a file that is left without one is removed by the next start (artifacts_tidy).
+// Whoever is just fetching it has it open and gets all of it.
+static void remove_ended(struct exchange *x, bool sent)
+{
+    const struct one_artifact *o = x->data;
+    struct pawl_error err;
+    (void)sent;
+    if (o && o->artifact.file.n && x->operation.error.code == PAWL_OK)
+        (void)!blob_remove(x->server->files, o->artifact.file, &err);
+}
+
 // ----- lists
 
 struct listing {
@@ -276,6 +295,14 @@ static const struct route rows[] = {
         .data_bytes = sizeof(struct one_artifact),
         .prepare = bytes_prepare, .act = one_act, .answer = bytes_answer,
         .schema = "Bytes", .statuses = { 200, 404 },
+    },
+    {
+        .method = "DELETE", .path = "/v1/artifacts/{id}", .permission = MAY_CHANGE,
+        .kind = ROUTE_WRITE,
+        .summary = "Removes an artifact, unless a job that has not ended needs it.",
+        .data_bytes = sizeof(struct one_artifact),
+        .prepare = one_prepare, .act = remove_act, .answer = one_answer, .ended = remove_ended,
+        .schema = "Artifact", .statuses = { 200, 404, 409 },
     },
     {
         .method = "GET", .path = "/v1/artifacts/{id}/about", .permission = MAY_READ,

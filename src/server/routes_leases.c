@@ -52,6 +52,7 @@ static bool lease_prepare(struct exchange *x, struct pawl_error *err)
 static bool lease_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct leasing *l = x->data;
+    pawl_time more_at = 0;
     struct claim claim = {
         .worker = { .worker_id = l->worker_id },
         .queues = l->queues.at,
@@ -62,9 +63,12 @@ static bool lease_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
         .turns = &x->server->turns,
         .lease_us = MILLISECONDS(l->lease_ms),
         .start = l->start,
+        .more_at = &more_at,
     };
     if (!execution_claim(tx, &claim, &l->claimed, &l->count, err))
         return false;
+    if (more_at)
+        hub_look_at(x->server->hub, tx->monotonic + (more_at - tx->now));
     x->again = l->count == 0 && x->topic;
     return true;
 }

@@ -23,6 +23,7 @@ static const struct schema_field job_fields[] = {
     { "origin_queue", SCHEMA_TEXT, 0, NULL, NULL, "where it was put first" },
     { "priority", SCHEMA_NUMBER, 0, NULL, NULL, "-100 to 100, higher first" },
     { "serial_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "one at a time of those with this key" },
+    { "limit_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what limits per key of its type go by" },
     { "policy", SCHEMA_TEXT, 0, NULL, NULL, "how often and when it is tried" },
     { "max_wait", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how long it may wait, such as 30s" },
     { "after", SCHEMA_ID, NULLABLE | LIST, NULL, NULL,
@@ -312,6 +313,38 @@ static const struct schema_field queue_fields[] = {
       "jobs of the org that ended in the last minute, well or badly" },
     { "weight", SCHEMA_NUMBER, 0, NULL, NULL, "its share of the claims when all have jobs" },
     { "depth_max", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many jobs may wait in it" },
+    { "max_running", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many of its jobs may run at once" },
+    { "rate", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how many may begin per time: 10/m" },
+};
+
+static const struct schema_field limit_fields[] = {
+    { "scope", SCHEMA_TEXT, 0, words_limit_scope, NULL, "what it is for" },
+    { "name", SCHEMA_TEXT, NULLABLE, NULL, NULL,
+      "the queue, the type (a `key` is one of its jobs') or the org; null: every org without one" },
+    { "max_running", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many may run at once" },
+    { "running", SCHEMA_NUMBER, NULLABLE, NULL, NULL, "how many do; null: not for the caller" },
+    { "rate", SCHEMA_TEXT, NULLABLE, NULL, NULL, "how many may begin per time: 10/m" },
+    { "on_rate_limited", SCHEMA_TEXT, 0, words_rate_limited, NULL,
+      "what becomes of the type when a job of it ends rate_limited" },
+    { "set_by", SCHEMA_TEXT, NULLABLE, NULL, NULL, "the instance whose configuration says so" },
+    { "set_at", SCHEMA_TIME, 0, NULL, NULL, "when" },
+};
+
+static const struct schema_field type_pause_fields[] = {
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "which" },
+    { "org_id", SCHEMA_TEXT, NULLABLE, NULL, NULL, "for whom; null: for every org" },
+    { "since", SCHEMA_TIME, 0, NULL, NULL, "since when" },
+    { "until", SCHEMA_TIME, 0, NULL, NULL, "until when" },
+};
+
+static const struct schema_field limits_fields[] = {
+    { "limits", SCHEMA_OBJECT, LIST, NULL, "Limit", "those that hold for the org" },
+    { "pauses", SCHEMA_OBJECT, LIST, NULL, "TypePause", "types that are paused for the org" },
+};
+
+static const struct schema_field type_resumed_fields[] = {
+    { "job_type", SCHEMA_TEXT, 0, NULL, NULL, "which" },
+    { "paused", SCHEMA_FLAG, 0, NULL, NULL, "as it is now" },
 };
 
 static const struct schema_field paused_fields[] = {
@@ -524,6 +557,10 @@ static const struct schema schemas[] = {
     { "NewKey", "An API key that was just made.", "Key", FIELDS_OF(new_key_fields) },
     { "Queue", "A queue, as far as the org's own jobs go.", FIELDS_OF(queue_fields) },
     { "QueuePage", .page_of = "Queue" },
+    { "Limits", "What may run at once and begin per time.", FIELDS_OF(limits_fields) },
+    { "Limit", NULL, FIELDS_OF(limit_fields) },
+    { "TypePause", "No job of the type begins until then.", FIELDS_OF(type_pause_fields) },
+    { "TypeResumed", NULL, FIELDS_OF(type_resumed_fields) },
     { "Session", "Who the caller is.", FIELDS_OF(session_fields) },
     { "Paused", NULL, FIELDS_OF(paused_fields) },
     { "Purged", NULL, FIELDS_OF(purged_fields) },

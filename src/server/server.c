@@ -16,6 +16,7 @@
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/post.h"
 #include "server/retention.h"
 #include "server/route.h"
 #include "server/tracer.h"
@@ -49,6 +50,16 @@ static struct queue_terms *terms_of(struct server *s, const struct config *confi
     return terms;
 }
 
+static struct str instance_of(const struct config *config, struct arena *arena,
+                              const char *suffix)
+{
+    char host[256] = "localhost";
+    if (config->instance.n)
+        return str_format(arena, "%.*s%s", STR(config->instance), suffix);
+    gethostname(host, sizeof host - 1);
+    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port, suffix);
+}
+
 static struct str instance_name(struct server *s, struct arena *arena)
 {
     static const char *const suffixes[] = {
@@ -56,16 +67,18 @@ static struct str instance_name(struct server *s, struct arena *arena)
         [SERVER_API] = "/api",
         [SERVER_WORKER] = "/worker",
     };
-    const struct config *config = atomic_load(&s->config);
-    char host[256] = "localhost";
-    if (config->instance.n)
-        return str_format(arena, "%.*s%s", STR(config->instance), suffixes[s->only]);
-    gethostname(host, sizeof host - 1);
-    return str_format(arena, "%s:%lld%s", host, (long long)config->listen.port,
-                      suffixes[s->only]);
+    return instance_of(atomic_load(&s->config), arena, suffixes[s->only]);
 }
 
-static bool open_store(struct server *s, struct pawl_error *err)
+// Both services of one configuration set its limits in one name.
+static bool use_limits(struct server *s, const struct config *config, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    return server_limit(s, config, instance_of(config, &arena, ""), err);
+}
+
+static bool open_store(struct server *s, const struct server_options *from,
+                       struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     const struct config *config = atomic_load(&s->config);
@@ -80,7 +93,11 @@ static bool open_store(struct server *s, struct pawl_error *err)
         .log = log_of_library,
         .log_context = s->log,
     };
-    return pawl_open(&s->pawl, &options, err);
+    if (!pawl_open(&s->pawl, &options, err))
+        return false;
+    s->pawl->outdated = from->outdated;
+    s->pawl->outdated_self = from->outdated_self;
+    return true;
 }
 
 // execve asks for texts it may change and does not.
@@ -93,34 +110,61 @@ static char *const *arguments(const char *const *texts)
     return same.theirs;
 }
 
-// The commands of a configuration, as handlers. The API never runs jobs: it has none (SLOT-1).
-static bool use_commands(struct server *s, const struct config *config, struct pawl_error *err)
+static bool use_command(struct server *s, const struct config *config,
+                        const struct config_type *type, struct pawl_handler *handler,
+                        struct pawl_error *err)
+{
+    struct command_type *command = arena_new(&s->arena, struct command_type, 1);
+    if (!command)
+        return fail(err, PAWL_NO_MEMORY, "no memory for a command");
+    *command = (struct command_type){
+        .job_type = str_cstr(&s->arena, type->type.name),
+        .run = arguments(type->run),
+        .commit = arguments(type->commit),
+        .directory = type->directory,
+        .environment = arguments(type->environment),
+        .timeout_us = type->type.timeout_us,
+        .grace_us = type->grace_us,
+        .result_bytes_max = (size_t)config->limits.result_bytes,
+        .log_bytes_max = (size_t)config->limits.log_bytes,
+        .artifact_bytes_max = config->limits.artifact_bytes,
+        .needs_artifact = effects_required(type->type.policy.category) & EFFECT_ARTIFACTS,
+    };
+    return command_handler(s->pawl, command, &s->arena, handler, err);
+}
+
+static bool use_post(struct server *s, const struct config *config, const struct config_type *type,
+                     struct pawl_handler *handler, struct pawl_error *err)
+{
+    struct post_type *post = arena_new(&s->arena, struct post_type, 1);
+    if (!post)
+        return fail(err, PAWL_NO_MEMORY, "no memory for a job type");
+    *post = (struct post_type){
+        .job_type = str_cstr(&s->arena, type->type.name),
+        .url = type->post,
+        .headers = type->headers,
+        .secret = type->secret,
+        .timeout_us = type->type.timeout_us,
+        .result_bytes_max = (size_t)config->limits.result_bytes,
+    };
+    post_handler(post, handler);
+    return true;
+}
+
+// The commands and addresses of a configuration, as handlers. The API never runs jobs: it has none
+// (SLOT-1).
+static bool use_types(struct server *s, const struct config *config, struct pawl_error *err)
 {
     size_t types = s->only == SERVER_API ? 0 : config->type_count, count = 0;
-    struct command_type *commands = arena_new(&s->arena, struct command_type, types + 1);
     struct pawl_handler *handlers = arena_new(&s->arena, struct pawl_handler, types + 2);
-    if (!commands || !handlers)
-        return fail(err, PAWL_NO_MEMORY, "no memory for the commands");
+    if (!handlers)
+        return fail(err, PAWL_NO_MEMORY, "no memory for the job types");
     for (size_t i = 0; i < types; i++) {
         const struct config_type *type = &config->types[i];
-        if (!type->run)
+        if (!type->run && type->post.n == 0)
             continue;
-        commands[count] = (struct command_type){
-            .job_type = str_cstr(&s->arena, type->type.name),
-            .run = arguments(type->run),
-            .commit = arguments(type->commit),
-            .directory = type->directory,
-            .environment = arguments(type->environment),
-            .timeout_us = type->type.timeout_us,
-            .grace_us = type->grace_us,
-            .result_bytes_max = (size_t)config->limits.result_bytes,
-            .log_bytes_max = (size_t)config->limits.log_bytes,
-            .artifact_bytes_max = config->limits.artifact_bytes,
-            .needs_artifact = effects_required(type->type.policy.category) & EFFECT_ARTIFACTS,
-        };
-        if (!command_handler(s->pawl, &commands[count], &s->arena, &handlers[count], err))
+        if (!(type->run ? use_command : use_post)(s, config, type, &handlers[count++], err))
             return false;
-        count++;
     }
     if (s->only != SERVER_API && !retention_handler(s, config, &handlers[count++], err))
         return false;
@@ -133,7 +177,7 @@ static bool use_config(struct server *s, const struct config *config, struct paw
     struct queue_terms *terms = terms_of(s, config);
     if (!terms)
         return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
-    if (!use_commands(s, config, err))
+    if (!use_types(s, config, err))
         return false;
     atomic_store(&s->terms, terms);
     pipeline_set_terms(s->pawl->pipeline, terms);
@@ -206,9 +250,11 @@ static bool listen_safely(struct server *s, struct pawl_error *err)
         && http_open(&s->http, s, open, err);
 }
 
-static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
+static bool open_parts(struct server *s, const struct server_options *options,
+                       struct pawl_error *err)
 {
-    if (!open_store(s, err))
+    bool listens = options->only != SERVER_WORKER || options->listens;
+    if (!open_store(s, options, err))
         return false;
     const struct config *config = atomic_load(&s->config);
     struct identity_options identity = { .world = s->pawl->world, .rate = config->auth.rate };
@@ -222,7 +268,8 @@ static bool open_parts(struct server *s, bool listens, struct pawl_error *err)
     s->pawl->traces_per_million = tracer_share(s->tracer);
     pawl_observe(s->pawl, observe, s);
     tidy_artifacts(s);
-    return use_config(s, config, err) && start_runner(s, err) && server_schedule(s, config, err)
+    return use_config(s, config, err) && use_limits(s, config, err) && start_runner(s, err)
+        && server_schedule(s, config, err)
         && alerter_use(s->alerter, config, err)
         && (!listens || listen_safely(s, err));
 }
@@ -238,7 +285,7 @@ bool server_open(struct server **opened, const struct server_options *options,
     s->only = options->only;
     s->log = options->log;
     pthread_mutex_init(&s->reading, NULL);
-    if (!open_parts(s, options->only != SERVER_WORKER || options->listens, err)) {
+    if (!open_parts(s, options, err)) {
         server_close(s, 0);
         return false;
     }
@@ -327,7 +374,8 @@ bool server_reload(struct server *s, const struct config *config, struct pawl_er
             problem_add(&problems, fixed[i].what, "can only be changed by a restart");
     if (problems.count > 0)
         return problems_none(&problems, err);
-    if (!server_schedule(s, config, err) || !use_config(s, config, err)
+    if (!server_schedule(s, config, err) || !use_limits(s, config, err)
+        || !use_config(s, config, err)
         || !alerter_use(s->alerter, config, err))
         return false;
     identities_rate(s->identities, config->auth.rate);

@@ -28,6 +28,9 @@ struct server_options {
     enum server_part only;
     bool listens;                 // a worker does only when it is told where
     struct server_log *log;
+    // A newer program has migrated the store: it must be closed. Called once, by another thread.
+    void (*outdated)(void *self);
+    void *outdated_self;
 };
 
 enum { READERS_MAX = 4 };
@@ -100,6 +103,10 @@ bool server_changed(struct server *server, int64_t *newest);
 // had. All or, when one is refused, none.
 CHECKED bool server_schedule(struct server *server, const struct config *config,
                              struct pawl_error *err);
+
+// The same for limits, whose owner is the instance.
+CHECKED bool server_limit(struct server *server, const struct config *config, struct str set_by,
+                          struct pawl_error *err);
 
 // What is so now, for the metrics.
 CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,

@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "model/category.h"
 #include "model/cause.h"
+#include "model/limit.h"
 #include "model/role.h"
 #include "server/schedule_json.h"
 #include "store/counts.h"
@@ -26,6 +27,8 @@ WORDS_OF(actor_type, actor_type, actor_type_name, 0, ACTOR_TYPES)
 WORDS_OF(role, role, role_name, 0, ROLES)
 WORDS_OF(event, event, event_name, 1, EVENTS)
 WORDS_OF(queue_place, queue_place, queue_place_name, 0, PLACES)
+WORDS_OF(limit_scope, limit_scope, limit_scope_name, 0, LIMIT_SCOPES)
+WORDS_OF(rate_limited, rate_limited, rate_limited_name, 0, RATE_LIMITED_WAYS)
 WORDS_OF(cause, cause, cause_name, 0, CAUSES)
 WORDS_OF(schedule_source, schedule_source, schedule_source_name, 0, SCHEDULE_SOURCES)
 WORDS_OF(run_status, run_status, run_status_name, 0, RUN_STATUSES)

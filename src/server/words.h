@@ -10,5 +10,7 @@ word_at words_error_class, words_said_class;  // all there are; those that a wor
 word_at words_error_type, words_end_reason, words_failure_type;
 word_at words_actor_type, words_category, words_role, words_event;
 word_at words_origin, words_dead_letter, words_lease_phase, words_queue_place;
+word_at words_limit_scope;
+word_at words_rate_limited;
 word_at words_cause;
 word_at words_schedule_source, words_run_status, words_skip_reason, words_clock_change;

@@ -35,6 +35,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
                   || !(*db)->observations || !(*db)->files;
     if (!no_memory && (options->any_version || migrate(*db, options->read_only, err))) {
         (*db)->has_schema = !options->any_version;
+        (*db)->faults = options->faults;  // from here on: a store that is opened is not yet used
         return true;
     }
     db_close(*db);
@@ -96,6 +97,18 @@ bool db_log_to_empty(const struct db *db)
     return db->driver->log_to_empty(db);
 }
 
+bool db_is_short(const struct db *db)
+{
+    return db->is_short;
+}
+
+bool db_gave_way(struct db *db)
+{
+    bool gave_way = db->gave_way;
+    db->gave_way = false;
+    return gave_way;
+}
+
 bool db_alone(const struct db *db)
 {
     return db->driver->alone;
@@ -115,7 +128,7 @@ void db_forget(struct db *db)
 }
 
 // What a write must know of the store before it begins: the latest time in it, whether jobs have
-// links, and that its tables are still the ones this program was made for.
+// links and there are limits, and that its tables are still the ones this program was made for.
 static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
@@ -125,6 +138,7 @@ static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
     bool any = rows_next(&rows);
     *newest = any ? row_int(&rows) : 0;
     tx->has_links = any && row_int(&rows) != 0;
+    tx->has_limits = any && row_int(&rows) != 0;
     if (!rows_ok(&rows, err))
         return false;
     if (db->driver->schema_moved(db) || db->outdated)
@@ -148,14 +162,19 @@ static pawl_time store_time(struct db *db, int64_t monotonic, pawl_time newest)
     return now;
 }
 
+static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
+{
+    return !db->faults || db->faults->pass(db->faults->self, point, err);
+}
+
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
-    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true };
+    *tx = (struct tx){ .db = db, .arena = arena, .has_links = true, .has_limits = true };
     if (db->broken)
         return fail(err, PAWL_STORE, "the store must be opened again: the outcome of a commit is "
                     "unknown");
-    if (!db->driver->begin(db, mode, err))
+    if (!pass(db, FAULT_BEGIN, err) || !db->driver->begin(db, mode, err))
         return false;
     tx->open = true;
     pawl_time newest = 0;
@@ -165,6 +184,10 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     }
     tx->monotonic = world_monotonic(db->world);
     tx->now = store_time(db, tx->monotonic, newest);
+    if (mode == TX_WRITE && tx->monotonic >= db->look_for_space_at) {
+        db->driver->look_for_space(db);
+        db->look_for_space_at = tx->monotonic + SECONDS(1);
+    }
     if (mode == TX_WRITE)
         observe_begin(tx, db->observers);
     return true;
@@ -183,7 +206,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return false;
     observe_settle(tx);
     int64_t begun = tx->observed ? world_monotonic(tx->db->world) : 0;
-    if (!tx->db->driver->commit(tx->db, why)) {
+    if (!pass(tx->db, FAULT_BEFORE_COMMIT, why) || !tx->db->driver->commit(tx->db, why)
+        || !pass(tx->db, FAULT_AFTER_COMMIT, why)) {
         tx->db->broken = why->code == PAWL_IN_DOUBT;
         if (tx->db->broken)
             observe_doubt(tx);

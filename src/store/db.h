@@ -16,6 +16,16 @@ struct observations;
 struct observers;
 struct queue_terms;
 
+// For tests: asked at these points of every transaction of a connection. On false it fails there,
+// with what was answered; with PAWL_IN_DOUBT the connection is broken, as it is in earnest.
+enum fault_point { FAULT_BEGIN,
+                   FAULT_BEFORE_COMMIT,
+                   FAULT_AFTER_COMMIT };
+struct faults {
+    void *self;
+    bool (*pass)(void *self, enum fault_point point, struct pawl_error *err);
+};
+
 struct db_options {
     struct str url;             // `sqlite:path`
     const struct world *world;  // NULL: the real one
@@ -31,6 +41,7 @@ struct db_options {
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
     int64_t generation_keys;    // see key_index.h; 0: as many as is good
     const struct observers *observers;  // told what commits of this connection did; see observe.h
+    const struct faults *faults;        // for tests; must outlive it; NULL: nothing is made to fail
 };
 
 // Opens a store, creating it and bringing its schema up to date unless told otherwise. Refuses a
@@ -41,6 +52,8 @@ uint64_t db_random(struct db *db);  // of its world, which is asked for many num
 int64_t db_wal_bytes(const struct db *db);
 const char *db_files(const struct db *db);  // the directory of blob.h, which may not be there yet
 bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see tx_overwrite
+bool db_is_short(const struct db *db);  // of space on its disk: no new jobs; see reserve.h
+bool db_gave_way(struct db *db);  // what found the disk full may be tried again; asked once
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
@@ -95,6 +108,7 @@ struct tx {
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
     bool has_links;                 // jobs of the store may be linked to others: engine/links.h
+    bool has_limits;                // engine/limit.h has something to say
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
 };

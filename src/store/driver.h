@@ -34,6 +34,7 @@ struct db_driver {
     // Whether anybody has changed the schema since this was asked last, or since it was opened.
     // Costs nothing: what the newest statement noticed.
     bool (*schema_moved)(struct db *db);
+    void (*look_for_space)(struct db *db);  // sets is_short
     void (*close)(struct db *db);
 };
 
@@ -47,6 +48,9 @@ struct db {
     bool has_schema;
     bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
+    bool is_short;  // of space: see reserve.h
+    bool gave_way;  // the reserve was given back just now
+    int64_t look_for_space_at;  // by the monotonic clock
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
@@ -55,6 +59,7 @@ struct db {
     char *files;          // see db_files
     const struct observers *observers;   // NULL: none; see observe.h
     struct observations *observations;  // of the current transaction
+    const struct faults *faults;        // NULL: none
 };
 
 bool sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);

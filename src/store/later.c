@@ -14,6 +14,7 @@ static const struct {
     bool pointed_at;  // by foreign keys: it is there before any other statement runs
 } kinds[] = {
     { Q_JOB_INSERT, "jobs", true },
+    { Q_JOB_INSERT_KEYED, "jobs", true },
     { Q_KEY_INSERT, "idempotency_keys", false },
     { Q_READY_INSERT, "ready", false },
     { Q_EXECUTION_INSERT, "executions", false },
@@ -25,7 +26,7 @@ static const struct {
 
 enum {
     KINDS = countof(kinds),
-    ARGUMENTS_MAX = 22,
+    ARGUMENTS_MAX = 23,
     TEXT_BYTES_MAX = 16 * 1024,  // a longer one is not copied: its row is inserted at once
 };
 

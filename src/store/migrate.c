@@ -53,12 +53,30 @@ static bool made_alike(struct tx *tx, struct pawl_error *err)
     return rows_ok(&rows, err);
 }
 
-static bool not_newer(int64_t version, struct pawl_error *err)
+// Whether this program can work with a store of that version: one it knows, or one to which only
+// migrations have led that leave it as it was.
+static bool fits(struct tx *tx, int64_t version, bool *fits, struct pawl_error *err)
 {
+    int64_t strange = 0;
+    *fits = true;
     if (version <= newest())
         return true;
-    return fail(err, PAWL_STORE, "the store has schema version %lld and this pawl knows %d: use a "
-                                 "newer pawl",
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_MIGRATION_STRANGE, err, INT(newest()))
+        || !rows_number(&rows, &strange, err))
+        return false;
+    *fits = strange == 0;
+    return true;
+}
+
+static bool not_newer(struct tx *tx, int64_t version, struct pawl_error *err)
+{
+    bool fit = false;
+    if (!fits(tx, version, &fit, err))
+        return false;
+    return fit
+        || fail(err, PAWL_OUTDATED, "the store has schema version %lld and this pawl knows %d: "
+                                    "use a newer pawl",
                 (long long)version, newest());
 }
 
@@ -82,22 +100,31 @@ static bool announce(struct tx *tx, struct pawl_error *err)
 bool schema_still_known(struct tx *tx, struct pawl_error *err)
 {
     int64_t version = 0;
-    if (!version_of(tx, &version, err))
+    bool fit = false;
+    if (!version_of(tx, &version, err) || !fits(tx, version, &fit, err))
         return false;
-    return version <= newest()
-        || fail(err, PAWL_STORE, "the store was brought to schema version %lld by a newer pawl "
-                                 "while this process, which knows %d, had it open: end it and "
-                                 "start the newer one. Nothing more is written",
+    return fit
+        || fail(err, PAWL_OUTDATED, "the store was brought to schema version %lld by a newer pawl "
+                                    "while this process, which knows %d, had it open: end it and "
+                                    "start the newer one. Nothing more is written",
                 (long long)version, newest());
+}
+
+static bool apply(struct tx *tx, const struct migration_row *row, struct pawl_error *err)
+{
+    return tx_execute(tx, row->sqlite, err)
+        && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version), TEXT(str_of(row->name)),
+                   INT(tx->now))
+        && (row->since == 0
+            || sql_run(tx, Q_MIGRATION_COMPATIBLE, err, INT(row->version), INT(row->since)));
 }
 
 static bool apply_from(struct tx *tx, int64_t version, struct pawl_error *err)
 {
+    if (version >= newest())
+        return true;  // somebody else was quicker
     for (const struct migration_row *row = migrations; row->version; row++)
-        if (row->version > version
-            && !(tx_execute(tx, row->sqlite, err)
-                 && sql_run(tx, Q_MIGRATION_INSERT, err, INT(row->version), TEXT(str_of(row->name)),
-                            INT(tx->now))))
+        if (row->version > version && !apply(tx, row, err))
             return false;
     return version > 0 ? announce(tx, err) : make_secret(tx, err);
 }
@@ -114,7 +141,7 @@ static bool known_version(struct db *db, int64_t *version, struct pawl_error *er
     SCOPED(arena) struct arena arena = {0};
     SCOPED(tx) struct tx tx = {0};
     return tx_begin(db, TX_READ, &arena, &tx, err) && version_of(&tx, version, err)
-        && not_newer(*version, err) && (*version == 0 || made_alike(&tx, err));
+        && not_newer(&tx, *version, err) && (*version == 0 || made_alike(&tx, err));
 }
 
 int schema_version_known(void)
@@ -127,7 +154,7 @@ bool migrate(struct db *db, bool read_only, struct pawl_error *err)
     int64_t version = 0;
     if (!known_version(db, &version, err))
         return false;
-    if (version == newest())
+    if (version >= newest())
         return true;
     if (read_only)
         return fail(err, PAWL_STORE, "the store has schema version %lld and needs %d: run "
@@ -137,5 +164,5 @@ bool migrate(struct db *db, bool read_only, struct pawl_error *err)
     SCOPED(tx) struct tx tx = {0};
     // Another process may have migrated since: look again under the lock.
     return tx_begin(db, TX_WRITE, &arena, &tx, err) && version_of(&tx, &version, err)
-        && not_newer(version, err) && apply_from(&tx, version, err) && tx_commit(&tx, err);
+        && not_newer(&tx, version, err) && apply_from(&tx, version, err) && tx_commit(&tx, err);
 }

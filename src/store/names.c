@@ -190,16 +190,13 @@ static bool read_text(struct tx *tx, enum query query, int64_t id, struct str *t
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, query, err, INT(id)))
         return false;
-    if (rows_next(&rows)) {
-        *text = row_text(&rows);
-        return true;
-    }
-    return rows_ok(&rows, err)
-        && fail(err, PAWL_STORE, "%s %lld is missing", queries[query].name, (long long)id);
+    *text = rows_next(&rows) ? row_text(&rows) : S("");
+    return rows_ok(&rows, err);
 }
 
-static bool text_of(struct tx *tx, int kind, enum query query, int64_t id, struct str *text,
-                    struct pawl_error *err)
+// Empty: there is none.
+static bool look(struct tx *tx, int kind, enum query query, int64_t id, struct str *text,
+                 struct pawl_error *err)
 {
     struct text_slot *slot = &tx->db->names->texts[((uint64_t)id * KINDS + (uint64_t)kind) % SLOTS];
     if (slot->text && slot->kind == kind && slot->id == id) {
@@ -208,12 +205,27 @@ static bool text_of(struct tx *tx, int kind, enum query query, int64_t id, struc
     }
     if (!read_text(tx, query, id, text, err))
         return false;
-    char *copy = tx->arena->failed ? NULL : copy_of(text->s, text->n);
+    bool found = text->n > 0 && !tx->arena->failed;
+    char *copy = found ? copy_of(text->s, text->n) : NULL;
     if (!copy)
         return true;  // costs a SELECT next time
     free(slot->text);
     *slot = (struct text_slot){ copy, text->n, kind, id };
     return true;
+}
+
+static bool text_of(struct tx *tx, int kind, enum query query, int64_t id, struct str *text,
+                    struct pawl_error *err)
+{
+    return look(tx, kind, query, id, text, err)
+        && (text->n > 0 || tx->arena->failed
+            || fail(err, PAWL_STORE, "%s %lld is missing", queries[query].name, (long long)id));
+}
+
+bool name_look(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,
+               struct pawl_error *err)
+{
+    return look(tx, (int)kind, kinds[kind].text, id, name, err);
 }
 
 bool name_text(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,

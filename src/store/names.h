@@ -24,8 +24,11 @@ CHECKED bool name_intern(struct tx *tx, enum name_kind kind, struct str name, in
 CHECKED bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
                        struct pawl_error *err);
 
-// The name of a number; it lives in the transaction's arena.
+// The name of a number; it lives in the transaction's arena. Of a number that has none, which is
+// damage, name_look answers the empty text.
 CHECKED bool name_text(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,
+                       struct pawl_error *err);
+CHECKED bool name_look(struct tx *tx, enum name_kind kind, int64_t id, struct str *name,
                        struct pawl_error *err);
 
 CHECKED bool policy_intern(struct tx *tx, const struct policy *policy, int64_t *id,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/driver.h"
 #include "store/names.h"
@@ -21,7 +22,8 @@ struct observations {
     size_t count, capacity;
     struct observed_ready ready[OBSERVED_READY_MAX];
     size_t ready_count;
-    bool ready_many, incomplete;
+    bool ready_many, incomplete, limit_free;
+    size_t limited[LIMIT_SCOPES][LIMIT_WAYS];
     struct mark marks[MARKS_MAX];
     size_t depth;
 };
@@ -96,6 +98,19 @@ void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue)
         o->ready[o->ready_count++] = ready;
 }
 
+void observe_limit_free(struct tx *tx)
+{
+    tx->news = true;
+    if (tx->observed)
+        tx->observed->limit_free = true;
+}
+
+void observe_limited(struct tx *tx, enum limit_scope scope, enum limit_way way)
+{
+    if (tx->observed)
+        tx->observed->limited[scope][way]++;
+}
+
 // ----- transactions and their parts
 
 // A transaction of thousands is rare: its memory is not kept for the next one.
@@ -107,7 +122,8 @@ static void empty(struct observations *o)
         o->capacity = 0;
     }
     o->count = o->ready_count = o->depth = 0;
-    o->ready_many = o->incomplete = false;
+    o->ready_many = o->incomplete = o->limit_free = false;
+    memset(o->limited, 0, sizeof o->limited);
 }
 
 void observe_begin(struct tx *tx, const struct observers *observers)
@@ -202,9 +218,11 @@ void observe_tell(struct tx *tx, int64_t commit_us)
         .ready_count = o->ready_count,
         .ready_many = o->ready_many,
         .incomplete = o->incomplete,
+        .limit_free = o->limit_free,
         .operations = tx->operations,
         .commit_us = commit_us,
     };
+    memcpy(observed.limited, o->limited, sizeof observed.limited);
     tell(o->observers, &observed);
 }
 

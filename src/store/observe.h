@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "model/alert.h"
 #include "model/failure.h"
+#include "model/limit.h"
 #include "model/state.h"
 #include "store/db.h"
 
@@ -48,6 +49,8 @@ struct observed {
     size_t ready_count;
     bool ready_many;              // there are more kinds of ready jobs than these
     bool incomplete;              // more may have happened than is told: whoever waits must look
+    bool limit_free;              // what a limit kept from being claimed may be claimable now
+    size_t limited[LIMIT_SCOPES][LIMIT_WAYS];  // claims that a limit kept from taking a job
     size_t operations;            // the commit pipeline's, in this transaction; 0: another commit
     int64_t commit_us;            // how long the commit took; -1: its outcome is unknown
 };
@@ -69,12 +72,17 @@ struct observers {
 // are open: `self` must outlive them.
 void observers_add(struct observers *observers, observer tell, void *self);
 
-// ----- for operations; both are nothing when nobody observes
+// ----- for operations; they are nothing when nobody observes
 
 // Texts are filled in before it is told.
 void observe_event(struct tx *tx, const struct observation *observation);
 // Says that jobs of this kind became claimable: rings when the transaction commits, and is told.
 void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue);
+
+// Says that a limit has room again, or is another: whoever waits for work must look.
+void observe_limit_free(struct tx *tx);
+// Says that a limit kept a claim from taking a job.
+void observe_limited(struct tx *tx, enum limit_scope scope, enum limit_way way);
 
 // ----- for the port
 

@@ -14,6 +14,7 @@ struct query_row {
 
 struct migration_row {
     int version;
+    int since;           // programs that know this version go on beside it; 0: none does
     const char *name;    // and a digest of its text: what a store was made with
     const char *sqlite;
 };

@@ -7,7 +7,7 @@ import { readFileSync, readdirSync, rmSync, truncateSync, unlinkSync } from 'nod
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { makeKey, sanitized, scratch, start } from './server.mjs';
+import { makeKey, run, sanitized, scratch, start } from './server.mjs';
 
 const config = `
 limits: {artifact_bytes: 1MiB}
@@ -294,6 +294,27 @@ test('OPS_24_an_import_names_its_inputs_and_each_that_is_wrong_is_told', async (
   const again = await server.post('/v1/jobs', { job_type: 'rows.import', payload: {},
                                                 idempotency_key: 'of many 1' });
   assert.equal(again.status, 201, 'nothing of many was stored');
+});
+
+test('OPS_24_an_artifact_is_removed_for_good_unless_a_job_needs_it', async () => {
+  const { artifact_id: id } = await stored(server, 'short lived');
+  const count = files(server).length;
+  const remove = () => server.ask('DELETE', `/v1/artifacts/${id}`);
+  const { body: job } = await enqueue('rows.import', { input: { artifact_id: id } });
+  const refused = await remove();
+  assert.equal(refused.status, 409);
+  assert.ok(refused.body.detail.includes(job.job_id), refused.text);
+  assert.equal((await server.post(`/v1/jobs/${job.job_id}/cancel`, {})).status, 200);
+  const { status, body } = await remove();
+  assert.deepEqual([status, body.artifact_id], [200, id]);
+  await untilFiles(count - 1);
+  assert.equal((await remove()).status, 404);
+  assert.equal((await download(id)).status, 404);
+  const { body: trail } = await server.get('/v1/audit?event=artifact.removed');
+  assert.equal(trail.items[0].subject, `artifact:${id}`);
+  const { artifact_id: other } = await stored(server, 'the same, by hand');
+  assert.match(run(server.directory, 'artifact', 'rm', other), /17 bytes {2}removed/);
+  await untilFiles(count - 1);
 });
 
 test('OPS_2_a_notification_that_is_refused_never_fails_the_commit_and_is_audited', async () => {

@@ -74,6 +74,52 @@ test('OPS_11_the_server_seals_its_trail_and_tells_the_head', async () => {
   assert.equal(JSON.parse(rest[0]).event_id, ids[3]);
 });
 
+test('OPS_11_a_note_is_shown_where_people_look_and_sealed_with_the_rest', async () => {
+  const id = await cancelled({});
+  const words = 'the customer called: leave it';
+  const noted = await server.post(`/v1/jobs/${id}/annotations`, { text: words });
+  assert.equal(noted.status, 201);
+  assert.deepEqual([noted.body.event, noted.body.job_id, noted.body.detail],
+                   ['job.annotated', id, { text: words }]);
+  const event = noted.body.event_id;
+  assert.match(store('audit', 'annotate', String(event), 'and again: password=hunter2'),
+               /^event \d+: and again: password=\*\*\*\n$/);
+  for (const what of ['pause', 'resume'])
+    assert.equal((await server.post(`/v1/queues/q:default/${what}`, {})).status, 200);
+  const { body: list } = await server.get('/v1/audit?event=queue.paused');
+  const [{ event_id: paused }] = list.items;
+  const about = await server.post(`/v1/audit/${paused}/annotations`, { text: 'for the move' });
+  assert.deepEqual([about.body.event, about.body.subject, about.body.detail],
+                   ['audit.annotated', `event:${paused}`,
+                    { event_id: paused, text: 'for the move' }]);
+  assert.match(store('show', id), new RegExp(words));
+  assert.match(store('audit', 'list'), /audit\.annotated.*for the move/);
+  await until(() => JSON.parse(store('audit', 'verify', '--json')).unsealed === 0);
+  const lines = store('audit', 'export').trim().split('\n').map((line) => JSON.parse(line));
+  const notes = lines.filter(({ event: name }) => /annotated/.test(name));
+  assert.deepEqual(notes.map(({ detail }) => detail),
+                   [{ text: words }, { event_id: event, text: 'and again: password=***' },
+                    { event_id: paused, text: 'for the move' }]);
+  assert.ok(notes.every(({ seal_hash: sealed }) => sealed));
+  assert.deepEqual(JSON.parse(store('audit', 'verify', '--json')).findings, []);
+});
+
+test('OPS_11_a_bad_note_is_refused_and_leaves_nothing', async () => {
+  const id = await cancelled({});
+  const { body: before } = await server.get(`/v1/jobs/${id}/audit`);
+  for (const body of [{}, { text: '' }, { text: 7 }, { text: 'x'.repeat(4097) },
+                      { text: 'a', more: 1 }]) {
+    const refused = await server.post(`/v1/jobs/${id}/annotations`, body);
+    assert.equal(refused.status, 422, refused.text);
+  }
+  for (const event of ['0', '-1', 'x', '9999999', '99999999999999999999']) {
+    const { status } = await server.post(`/v1/audit/${event}/annotations`, { text: 'x' });
+    assert.equal(status, 404, event);
+  }
+  const { body: after } = await server.get(`/v1/jobs/${id}/audit`);
+  assert.deepEqual(after, before);
+});
+
 test('OPS_25_retention_is_a_scheduled_job_that_can_be_seen_and_tried', async () => {
   const { items } = JSON.parse(store('schedules', '--org', own, '--json'));
   assert.deepEqual(items.map(({ name }) => name), ['pawl.retention']);

@@ -35,6 +35,7 @@ export const badJob = {
   batch_id: [...notText, '', 'x', '01900000-0000-7000-8000-00000000000a'],
   submit: [0, 1, 'true', [], {}],
   authorized_by: badKey,
+  limit_key: badKey,
 };
 
 // What only the server says of a job, and what nobody does.
@@ -125,7 +126,7 @@ export const bodies = [
     'callback.job_type': [{ payload: {} }],
     'callback.payload.batch': [{ job_type: 'a', payload: { batch: 1 } }],
     ...Object.fromEntries(Object.entries({
-      idempotency_key: 'k', max_wait: '1s', submit: false, authorized_by: 'me',
+      idempotency_key: 'k', max_wait: '1s', submit: false, authorized_by: 'me', limit_key: 'l',
       after: ['01900000-0000-7000-8000-00000000000a'],
       batch_id: '01900000-0000-7000-8000-00000000000a',
     }).map(([name, value]) => [`callback.${name}`,

@@ -122,3 +122,18 @@ export function raw(port, lines) {
     });
   });
 }
+
+// Fields that get past the reading of a body, for routes that need some.
+export const who = { worker_id: 'w', attempt: 1 };
+export const night = '2026-03-02T02:00:00.000Z';
+export const enough = {
+  '/v1/executions/{id}/fail': { ...who, error: { class: 'transient', message: 'm' } },
+  '/v1/executions/{id}/steps/{name}': { ...who, result: 1 },
+  '/v1/jobs/{id}': { priority: 1 },
+  '/v1/deadletter/{id}/discard': { reason: 'r' },
+  '/v1/deadletter/{id}/fix': { payload: {} },
+  '/v1/jobs/{id}/annotations': { text: 't' },
+  '/v1/audit/{id}/annotations': { text: 't' },
+  '/v1/schedules/{name}/trigger': { scheduled_for: night },
+  '/v1/schedules/{name}/backfill': { from: night, to: night },
+};

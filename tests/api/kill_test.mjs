@@ -93,6 +93,8 @@ test(`OPS_4_killed_${kills}_times_under_load_it_loses_and_doubles_nothing`, asyn
   const lost = [...acknowledged].filter(([key, id]) => stored.get(key) !== id);
   console.log(`# ${kills} kills, ${JSON.stringify(figures)}, acknowledged ${acknowledged.size}, `
               + `stored ${jobs}, keys ${stored.size}, lost ${lost.length}`);
+  console.log(`# server: ${kills} tried, ${kills} survived, ${lost.length} found, `
+              + `${figures.cut > 0 ? 0 : 1} not reached`);
   assert.deepEqual(lost, []);
   assert.equal(jobs, stored.size, 'a key has two jobs');
   assert.match(run(directory, 'verify'), /^0 violations$/m);

@@ -42,6 +42,7 @@ const routes = [
   ['GET', '/v1/artifacts', 'read'],
   ['GET', '/v1/artifacts/{artifact}', 'payload'],
   ['GET', '/v1/artifacts/{artifact}/about', 'read'],
+  ['DELETE', '/v1/artifacts/{artifact}', 'change'],
   ['POST', '/v1/jobs/{job}/submit', 'enqueue', () => ({})],
   ['POST', '/v1/jobs/{job}/retry', 'retry', () => ({})],
   ['PATCH', '/v1/jobs/{job}', 'change', () => ({ priority: 3 })],
@@ -93,6 +94,8 @@ const routes = [
   ['GET', '/v1/workers', 'read'],
   ['GET', '/v1/audit', 'read'],
   ['GET', '/v1/audit/seal', 'keys'],
+  ['POST', '/v1/jobs/{job}/annotations', 'change', () => ({ text: 't' })],
+  ['POST', '/v1/audit/{event}/annotations', 'change', () => ({ text: 't' })],
   ['POST', '/v1/jobs/{job}/erase', 'keys', () => ({})],
   ['GET', '/v1/config', 'read'],
   ['GET', '/v1/session', 'read'],
@@ -113,7 +116,7 @@ const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  letter: '019f0000-0000-7000-8000-000000000003',
                  batch: '019f0000-0000-7000-8000-000000000004',
                  artifact: '019f0000-0000-7000-8000-000000000005',
-                 queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody' };
+                 queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody', event: '9000000' };
 
 const directory = scratch();
 const keys = {};  // of A, by role; b: of B; p1: of A, only P1
@@ -149,7 +152,10 @@ async function running(project, name) {
                                    { key: keys.admin });
   const [execution] = leased.body.executions;
   assert.equal(execution.job.job_id, made.body.job_id);
-  return { job: made.body.job_id, exec: execution.exec_id, queue };
+  const { body: trail } = await server.get(`/v1/jobs/${made.body.job_id}/audit`,
+                                           { key: keys.admin });
+  return { job: made.body.job_id, exec: execution.exec_id, queue,
+           event: trail.items[0].event_id };
 }
 
 // A job of the project that ended badly.
@@ -299,7 +305,8 @@ test('open routes take any key, even a bad one', async () => {
 // An answer without what differs between any two requests, and with the ids as names.
 function seen({ status, headers, text }, at) {
   let told = text.replace(/"request_id":"[^"]*"/g, '');
-  for (const [name, id] of Object.entries(at)) told = told.replaceAll(id, `{${name}}`);
+  for (const [name, id] of Object.entries(at))
+    if (name !== 'event') told = told.replaceAll(id, `{${name}}`);
   const kept = ['content-type', 'location', 'etag', 'allow', 'retry-after', 'www-authenticate'];
   return { status, told, headers: kept.map((name) => headers.get(name)) };
 }

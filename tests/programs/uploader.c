@@ -1,10 +1,11 @@
 // Stores artifacts one after the other, as a server does, and can be made to die with -9 at a named
 // point of it.
 //
-//     uploader STORE COUNT [POINT TIMES]
+//     uploader STORE COUNT [POINT TIMES [remove]]
 //
 // Says each id once its row is committed. A point is the beginning of a statement that is about to
-// run, or one of the steps of its file: `created`, `half`, `settled`, `committed`.
+// run, or one of the steps of its file: `created`, `half`, `settled`, `committed`; with `remove`
+// each is removed again, and there are `forgotten` and `removed`.
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -56,7 +57,22 @@ static bool write_file(struct db *db, struct blob *blob, struct pawl_error *err)
     return true;
 }
 
-static bool store_one(struct db *db, struct pawl_error *err)
+static bool remove_one(struct db *db, struct id id, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    SCOPED(tx) struct tx tx = {0};
+    struct artifact gone;
+    if (!tx_begin(db, TX_WRITE, &arena, &tx, err) || !artifact_remove(&tx, id, &gone, err)
+        || !tx_commit(&tx, err))
+        return false;
+    reached("forgotten");
+    if (!blob_remove(db_files(db), gone.file, err))
+        return false;
+    reached("removed");
+    return true;
+}
+
+static bool store_one(struct db *db, bool remove, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     SCOPED(tx) struct tx tx = {0};
@@ -69,7 +85,8 @@ static bool store_one(struct db *db, struct pawl_error *err)
     blob_keep(&blob);
     printf("%.*s\n", STR(id_text(&arena, artifact.id)));
     fflush(stdout);
-    return true;
+    tx_end(&tx);
+    return !remove || remove_one(db, artifact.id, err);
 }
 
 int main(int argc, char **argv)
@@ -85,7 +102,7 @@ int main(int argc, char **argv)
     sqlite3_auto_extension((void (*)(void))watch);
     bool done = db_open(&db, &(struct db_options){ .url = str_of(argv[1]) }, &err);
     for (long i = strtol(argv[2], NULL, 10); done && i > 0; i--)
-        done = store_one(db, &err);
+        done = store_one(db, argc > 5, &err);
     if (!done)
         fprintf(stderr, "uploader: %s\n", err.message);
     db_close(db);

@@ -1,0 +1,125 @@
+// The power goes at a random operation on the disk, and comes back. Nothing that was acknowledged
+// may be gone, nothing may be half there, and the store must open by itself and go on.
+//
+// POWER_LOSSES and POWER_COMPOUND say how often (`make torture-power`), POWER_SCENARIO which; the
+// seed of a finding is printed with it, and seeds are counted from POWER_SEED.
+#include <stdio.h>
+
+#include "script.h"
+#include "torture.h"
+
+static int64_t pick(uint64_t *dice, int64_t count)
+{
+    return 1 + (int64_t)(disk_random(dice) % (uint64_t)count);
+}
+
+// Plays until the power goes at a random change, and lets it come back.
+static struct script cut(struct stage *stage, uint64_t *dice, struct torture *t)
+{
+    struct pawl_error cut_off;
+    struct script s = stage_begin(stage);
+    crash_vfs.changes = 0;
+    crash_vfs.cut_at = pick(dice, stage->changes);
+    (void)!stage_play(stage, &s, &cut_off);  // it fails wherever it happens to be
+    t->not_reached += !crash_vfs.dark;
+    crash_vfs_power_on(disk_random(dice));
+    return s;
+}
+
+// Opens the store that was cut off, and cuts that off too.
+static void cut_recovery(struct stage *stage, uint64_t *dice, struct torture *t)
+{
+    struct pawl_error err = {0};
+    struct disk_image *found = disk_save();
+    struct script opened = stage_reopen(stage);
+    crash_vfs.changes = 0;
+    MUST(script_open(&opened, &err));
+    script_close(&opened);
+    int64_t changes = crash_vfs.changes;
+    disk_load(found);
+    disk_image_free(found);
+    t->not_reached += changes == 0;  // there was nothing to recover
+    if (changes == 0)
+        return;
+    opened = stage_reopen(stage);
+    crash_vfs.changes = 0;
+    crash_vfs.cut_at = pick(dice, changes);
+    (void)!script_open(&opened, &err);
+    script_close(&opened);
+    crash_vfs_power_on(disk_random(dice));
+}
+
+static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct torture *t)
+{
+    struct pawl_error err = {0};
+    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    struct script played = cut(stage, &dice, t);
+    if (compound)
+        cut_recovery(stage, &dice, t);
+    struct judgement how = { .thoroughly = seed % 8 == 0 };
+    bool survived = stage_judge(stage, &played, how, &err);
+    if (!survived)
+        print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
+                      (unsigned long long)seed, err.message);
+    torture_count(t, survived);
+}
+
+static void lose_often(struct torture *t, bool compound)
+{
+    size_t losses = (size_t)t->planned;
+    uint64_t first = (uint64_t)torture_asked("POWER_SEED", 1);
+    crash_vfs_install();
+    size_t count = scenarios_count();
+    for (size_t i = 0; i < count; i++) {
+        if (!torture_picked("POWER_SCENARIO", scenarios[i].name))
+            continue;
+        struct stage stage;
+        stage_open(&stage, &scenarios[i]);
+        for (size_t n = i; n < losses && stage.changes > 0; n += count)
+            lose_power(&stage, first + n, compound, t);
+        stage_close(&stage);
+    }
+    crash_vfs_remove();
+}
+
+TEST(OPS_9_a_power_loss_at_any_moment_loses_nothing_that_was_acknowledged)
+{
+    struct torture t = { .name = "power loss", .planned = torture_asked("POWER_LOSSES", 222) };
+    lose_often(&t, false);
+    EXPECT_INT(torture_end(&t), 0);
+    EXPECT_INT(t.not_reached, 0);
+}
+
+TEST(OPS_9_a_power_loss_while_a_store_recovers_from_one_loses_nothing)
+{
+    struct torture t = { .name = "power loss, compound",
+                         .planned = torture_asked("POWER_COMPOUND", 74) };
+    lose_often(&t, true);
+    EXPECT_INT(torture_end(&t), 0);
+    EXPECT(t.not_reached < t.tried || t.tried == 0);
+}
+
+static const struct scenario *scenario_named(const char *name)
+{
+    const struct scenario *scenario = scenarios;
+    while (!str_eq(str_of(scenario->name), str_of(name)))
+        scenario++;
+    return scenario;
+}
+
+// That the tests above can fail.
+TEST(OPS_9_a_store_that_does_not_sync_is_found_out)
+{
+    struct torture t = { .name = "power loss without syncs (must be found)" };
+    struct stage stage;
+    crash_vfs_install();
+    stage_open(&stage, scenario_named("enqueue"));
+    stage.beginning.fleeting = true;
+    stage_measure(&stage);
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        lose_power(&stage, seed, false, &t);
+    stage.beginning.fleeting = false;
+    stage_close(&stage);
+    crash_vfs_remove();
+    EXPECT(torture_end(&t) > 4);
+}
