@@ -193,6 +193,7 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     sqlite->reserve.fd = sqlite->lock.fd;
     if (!locked)
         return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
+    reserve_look(&sqlite->reserve);  // now: setting it aside rings whoever listens already
     bool opened = open_and_set_up(sqlite, must_exist, err)
         && (!options->listen || bell_listen(sqlite->lock.fd, err));
     lock_give(&sqlite->lock);
