@@ -12,6 +12,8 @@ COMPOUND ?= 10000
 STRIDE ?= 1
 SEEDS ?= 1..20000
 SIM_S ?= 600
+FILLS ?= 200
+FILES ?= 10000
 export DESTDIR
 
 .PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
@@ -101,12 +103,17 @@ torture-nth: ## every STRIDE=1st allocation, file operation and store call fails
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
 
+torture-damage: ## FILES=10000 damaged files under ASan, a disk filled and freed FILLS=200 times
+	@tools/packages build test
+	@tools/build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dwerror=false
+	@DAMAGED_FILES=$(FILES) BUILD=build-asan build-asan/tests/damaged_file_test
+	@DISK_CYCLES=$(FILLS) BUILD=build-asan build-asan/tests/disk_full_test
+
 torture-cron: ## CASES=20000 cron expressions around DST changes, compared with two others
 	@tools/packages build test
 	@tools/build build
 	@BUILD=build CRON_CASES=$(CASES) CRON_SEED=$(SEED) tests/cron_compare_test.sh
 
-<<<<<<< HEAD
 torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 times, and woken
 	@tools/packages build test
 	@tools/build build
@@ -115,7 +122,7 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
-=======
+
 torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
 	@tools/packages build
 	@tools/build build sim/sim
@@ -125,7 +132,6 @@ torture-sim-bugs: ## plants each mistake in turn: the simulator must find it in 
 	@tools/packages build
 	@tools/build build sim/sim
 	@build/sim/sim --bugs --seeds $(SEEDS)
->>>>>>> refs/heads/sim
 
 fuzz-cron: ## libFuzzer on cron expressions, for FUZZ_S=60 seconds
 	@tools/packages build lint

@@ -17,7 +17,7 @@
 #include "engine/seal.h"
 #include "run/handle.h"
 
-enum { JOBS = 1000000, SAMPLES = 1000, TURNS_EACH = 5, SEALS_AT_ONCE = 20, RATE = 5000 };
+enum { JOBS = 1000000, SAMPLES = 500, TURNS_EACH = 5, SEALS_AT_ONCE = 20, RATE = 5000 };
 
 static const struct retention keep = {
     .jobs_us = DAYS(30),
@@ -223,24 +223,25 @@ static bool beside(struct bench_store *store, struct pawl_error *err)
 
 // ----- all
 
-// The rest at full speed: so there are jobs to remove in every turn.
-static bool remove_rest(struct bench_store *b, struct pawl_error *err)
+// Without a rest, until so many jobs are gone; 0: until all is.
+static bool remove_at_once(struct bench_store *b, int64_t jobs_max, struct pawl_error *err)
 {
-    int64_t rows = b->rows, jobs = b->removing.removed[REMOVED_JOBS];
+    const int64_t *gone = b->removing.removed;
+    int64_t rows = b->rows, jobs = gone[REMOVED_JOBS], events = gone[REMOVED_EVENTS];
     double from = seconds_now();
     b->longest_s = 0;
     b->pieces = 0;
-    while (!b->removing.done)
+    while (!b->removing.done && (jobs_max == 0 || gone[REMOVED_JOBS] < jobs_max))
         if (!do_piece(b, err))
             return false;
     double took = seconds_now() - from;
     rows = b->rows - rows;
-    jobs = b->removing.removed[REMOVED_JOBS] - jobs;
-    printf("%lld rows removed, of them %lld jobs and %lld events, in %.1f s\n", (long long)rows,
-           (long long)jobs, (long long)b->removing.removed[REMOVED_EVENTS], took);
-    printf("rows a second                              %8.0f, in %lld pieces\n",
-           took > 0 ? (double)rows / took : 0, (long long)b->pieces);
-    printf("the longest piece                          %8.1f ms\n", b->longest_s * 1000);
+    printf("%lld jobs and %lld events removed at once: %.0f rows a second,\n",
+           (long long)(gone[REMOVED_JOBS] - jobs), (long long)(gone[REMOVED_EVENTS] - events),
+           took > 0 ? (double)rows / took : 0);
+    printf("  in %lld pieces, the longest of %.1f ms\n", (long long)b->pieces,
+           b->longest_s * 1000);
+    fflush(stdout);
     return true;
 }
 
@@ -256,8 +257,8 @@ int main(int argc, char **argv)
     bool done = place_make(directory ? directory : "/var/tmp", &err);
     if (done)
         store.url = str_format(&arena, "sqlite:%s", place_path(&arena, PLACE_STORE)).s;
-    done = done && fill(&store, (long)jobs, &err) && beside(&store, &err)
-        && remove_rest(&store, &err);
+    done = done && fill(&store, (long)jobs, &err) && remove_at_once(&store, jobs / 3, &err)
+        && beside(&store, &err) && remove_at_once(&store, 0, &err);
     stand_end(&store.stand);
     place_remove();
     if (!done)

@@ -56,7 +56,7 @@ static size_t draw_doing(struct dice *dice)
     return chosen;
 }
 
-static void intervene(struct sim *sim, struct watch *operator)
+static void intervene(struct sim *sim, struct watch *watch)
 {
     struct dice *dice = &watch->base.dice;
     size_t doing = draw_doing(dice);
@@ -78,7 +78,7 @@ static void intervene(struct sim *sim, struct watch *operator)
 }
 
 // One thing at a time: whatever is paused, then whatever is held.
-static bool let_go(struct sim *sim, struct watch *operator)
+static bool let_go(struct sim *sim, struct watch *watch)
 {
     const struct reference *model = &sim->match.model;
     struct request request = { .process = actor_process(sim, &watch->base) };
@@ -102,7 +102,7 @@ static bool let_go(struct sim *sim, struct watch *operator)
 
 static void act(struct sim *sim, void *self, struct request *request)
 {
-    struct watch *operator= self;
+    struct watch *watch = self;
     struct dice *dice = &watch->base.dice;
     (void)request;
     if (sim->calm)
@@ -122,7 +122,7 @@ static void hear(struct sim *sim, struct actor *actor, const struct request *ans
 
 void operators_make(struct sim *sim)
 {
-    struct watch *operator= arena_new(&sim->arena, struct watch, 1);
+    struct watch *watch = arena_new(&sim->arena, struct watch, 1);
     actor_add(sim, &watch->base, "operator", 0);
     watch->base.hear = hear;
     sim_later(sim, MILLISECONDS(100), act, watch, NULL);

@@ -286,9 +286,11 @@ static void run_inbox(struct sim *sim, void *self, struct request *request)
     (void)request;
     if (!p->up || count == 0)
         return;
-    memcpy(taken, p->inbox, count * sizeof *taken);
     p->inbox_count -= count;
-    memmove(p->inbox, p->inbox + count, p->inbox_count * sizeof *p->inbox);
+    for (size_t i = 0; i < count; i++)
+        taken[i] = p->inbox[i];
+    for (size_t i = 0; i < p->inbox_count; i++)
+        p->inbox[i] = p->inbox[i + count];
     if (p->inbox_count > 0)
         sim_later(sim, 1, run_inbox, p, NULL);
     serve(sim, p, taken, count);

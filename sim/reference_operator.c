@@ -38,6 +38,14 @@ static void tell_of(struct reference *r, const struct ref_job *ended)
     }
 }
 
+static struct ref_job *oldest_untold(struct reference *r)
+{
+    for (struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
+        if (job->untold)
+            return job;
+    return NULL;
+}
+
 // The oldest that ended first; those it takes with it come later, each in its turn.
 void ref_tell(struct reference *r, struct ref_job *ended)
 {
@@ -45,12 +53,10 @@ void ref_tell(struct reference *r, struct ref_job *ended)
     if (r->telling)
         return;
     r->telling = true;
-    for (struct ref_job *job = r->jobs; job < r->jobs + r->job_count; job++)
-        if (job->untold) {
-            job->untold = false;
-            tell_of(r, job);
-            job = r->jobs - 1;
-        }
+    for (struct ref_job *job; (job = oldest_untold(r));) {
+        job->untold = false;
+        tell_of(r, job);
+    }
     r->telling = false;
 }
 
@@ -143,7 +149,7 @@ static void purge_one(struct reference *r, struct ref_job *job)
 // First what could not be claimed, then what could.
 enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended)
 {
-    bool listed[REF_JOBS_MAX];
+    bool listed[REF_JOBS_MAX] = {0};
     for (int ready = 0; ready <= 1; ready++) {
         for (size_t i = 0; i < r->job_count; i++) {
             const struct ref_job *job = &r->jobs[i];

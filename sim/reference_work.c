@@ -194,7 +194,7 @@ static size_t lease_finish(struct reference *r, const struct claim *claim, struc
 }
 
 // Of a paused queue nothing is taken, of a paused share nothing of its org.
-static bool open(const struct reference *r, struct str queue, const struct ref_job *job)
+static bool not_paused(const struct reference *r, struct str queue, const struct ref_job *job)
 {
     return !ref_paused(r, queue, S("")) && !ref_paused(r, queue, job->contract.org_id);
 }
@@ -206,7 +206,7 @@ static struct ref_execution *next_finish(struct reference *r, const struct claim
     struct ref_execution *next = NULL;
     for (struct ref_execution *e = r->executions; e < r->executions + r->execution_count; e++)
         if (live(e) && e->free && e->finish_at.min <= r->now
-            && wanted(r, claim, queue, job_of(r, e)) && open(r, queue, job_of(r, e))
+            && wanted(r, claim, queue, job_of(r, e)) && not_paused(r, queue, job_of(r, e))
             && (!next || e->finish_at.min < next->finish_at.min))
             next = e;
     return next;
@@ -228,7 +228,7 @@ static bool takeable(const struct reference *r, const struct claim *claim, struc
                      const struct ref_job *job)
 {
     return wanted(r, claim, queue, job) && ref_ready(r, job) && job->run_at <= r->now
-        && open(r, queue, job);
+        && not_paused(r, queue, job);
 }
 
 static struct ref_job *first_of_org(struct reference *r, const struct claim *claim,

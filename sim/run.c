@@ -86,7 +86,9 @@ static bool put_schedule(struct tx *tx, struct pawl_error *err)
     };
     caller.org_id = sim_orgs[0];
     tx->caller = &caller;
-    return schedule_put(tx, &schedule, SCHEDULE_FROM_API, &what, err);
+    bool put = schedule_put(tx, &schedule, SCHEDULE_FROM_API, &what, err);
+    tx->caller = NULL;
+    return put;
 }
 
 static bool fill(struct db *db, struct pawl_error *err)

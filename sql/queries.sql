@@ -1987,8 +1987,7 @@ UPDATE job_limit_buckets SET wake_at = $4
 -- Every key of a type that jobs wait for.
 -- name: bucket_wake_all
 INSERT INTO job_limit_buckets (scope, subject, org, limit_key, full_at, wake_at)
-SELECT DISTINCT 3, w.type, w.org, w.limit_key, 0, $2 --sqlite
---postgres: SELECT DISTINCT 3, w.type, w.org, w.limit_key, 0, $2::bigint
+SELECT DISTINCT 3, w.type, w.org, w.limit_key, 0, CAST($2 AS BIGINT)
   FROM job_limit_waits w WHERE w.type = $1
 ON CONFLICT (scope, subject, org, limit_key) DO UPDATE SET wake_at = excluded.wake_at;
 

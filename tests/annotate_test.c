@@ -157,7 +157,7 @@ TEST_EACH_DB(OPS_11_an_event_is_annotated_after_its_job_was_removed)
     int64_t enqueued = newest(box);
     OK(job_cancel(tx, job.id, &job, err));
     pass(box, DAYS(40));
-    struct removing r = { .keep = { DAYS(30), DAYS(90), DAYS(14), DAYS(400) } };
+    struct removing r = { .keep = { .jobs_us = DAYS(30), .audit_us = DAYS(400) } };
     while (!r.done)
         OK(retention_step(tx, &r, err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 0);

@@ -463,7 +463,7 @@ pawl import some.jsonl --json
 check import_json json 'd == {"new": 0, "known": 6, "refused": 4}'
 "$pawl" import --help | grep '^  [a-z]*_' | tr -s ' ' '\n' | grep . \
     | sed 's/.*/{"job_type":"f","payload":{},"&":null}/' >fields.jsonl
-check import_help_names_the_fields is "$(wc -l <fields.jsonl)" 18
+check import_help_names_the_fields is "$(wc -l <fields.jsonl)" 19
 pawl import fields.jsonl --store sqlite:fields.db
 check import_help_names_no_other_fields is "$(grep -c 'unknown field' "$here/.err")" 0
 lines 1 10 >ten.jsonl

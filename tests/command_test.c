@@ -98,6 +98,20 @@ TEST_SHOP(OPS_7_the_exit_status_says_whether_it_is_tried_again, .workers = 1)
         { "err=oh no", "signal=10", "ATTEMPTS_EXHAUSTED transient: ended by SIGUSR1: oh no" },
         { "err=a\nno route\n  \n", "exit=1", "ATTEMPTS_EXHAUSTED transient: no route" },
         { "err=password=hunter2", "exit=77", "HANDLER_ERROR authorization: password=***" },
+        { "out={\"error\":{\"class\":\"business_rule\",\"message\":\"sold out\"}}", "exit=1",
+          "HANDLER_ERROR business_rule: sold out" },
+        { "out={\"error\":{\"class\":\"rate_limited\",\"message\":\"token=abc\"}}", "exit=0",
+          "SUCCEEDED" },
+        { "out={\"error\":{\"class\":\"rate_limited\"}}\n", "exit=75",
+          "ATTEMPTS_EXHAUSTED rate_limited: it did not say why" },
+        { "out={\"error\":{\"class\":\"crash\"}}", "exit=65",
+          "HANDLER_ERROR invalid_input: exit status 65" },
+        { "out={\"error\":\"rate_limited\"}", "exit=65",
+          "HANDLER_ERROR invalid_input: exit status 65" },
+        { "out=[{\"class\":\"validation\"}]", "exit=65",
+          "HANDLER_ERROR invalid_input: exit status 65" },
+        { "out={\"error\":{\"class\":7}} and more", "exit=65",
+          "HANDLER_ERROR invalid_input: exit status 65" },
     };
     struct act *acts[countof(cases)];
     for (size_t i = 0; i < countof(cases); i++) {

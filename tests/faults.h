@@ -5,7 +5,8 @@
 // crash_disk.h needs for itself does not count.
 //
 // The store: between db.c and the driver; any program linked with `--wrap=sqlite_open`. A call
-// fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt.
+// fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt. In
+// such a program STORE_ANSWERS_LOST=100 makes every hundredth commit one whose answer is lost.
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +18,6 @@ struct fault_counter {
     bool fails_on;    // ... and all that follow
     int64_t failed;   // so many did
     bool executes;    // of the store: it is done, and reported as failed
-    int64_t rate;     // of the store: one in so many calls fails, by dice; 0: none
-    uint64_t dice;
 };
 
 extern struct fault_counter memory_faults, store_faults;

@@ -163,18 +163,18 @@ static void expect_field(const json_t *object, const char *name, const char *jso
 
 #define JOB_FIELDS                                                                                 \
     "job_id job_type org_id project_id actor_type actor_id request_id correlation_id "            \
-    "idempotency_key created_at payload scheduled_for traceparent category queue origin_queue "   \
-    "priority serial_key policy max_wait after batch_id parent_job_id origin state coarse_state " \
-    "phase attempt attempts_used max_attempts retry_count max_retries run_at updated_at "         \
-    "started_at completed_at last_error error_type failure_type cancel_requested_at progress "    \
-    "result authoritative dead_letter"
+    "idempotency_key created_at payload scheduled_for traceparent category queue "                \
+    "origin_queue priority serial_key limit_key policy max_wait after batch_id parent_job_id "    \
+    "origin state coarse_state phase attempt attempts_used max_attempts retry_count "             \
+    "max_retries run_at updated_at started_at completed_at last_error error_type "                \
+    "failure_type cancel_requested_at progress result authoritative dead_letter"
 
 TEST(OPS_1_the_job_object_has_every_field_and_null_where_there_is_nothing)
 {
     static const char *const nothing[] = {
-        "project_id", "scheduled_for", "traceparent", "serial_key", "max_wait", "after", "batch_id",
-        "parent_job_id", "origin", "started_at", "completed_at", "last_error", "error_type",
-        "failure_type", "cancel_requested_at", "progress", "result", "dead_letter",
+        "project_id", "scheduled_for", "traceparent", "serial_key", "limit_key", "max_wait",
+        "after", "batch_id", "parent_job_id", "origin", "started_at", "completed_at", "last_error",
+        "error_type", "failure_type", "cancel_requested_at", "progress", "result", "dead_letter",
     };
     struct job job = job_in(PHASE_READY, 0);
     SCOPED(json) json_t *object = job_json(test_arena(), &job);

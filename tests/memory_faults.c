@@ -10,17 +10,6 @@
 
 struct fault_counter memory_faults;
 
-bool faults_hit(struct fault_counter *faults)
-{
-    int64_t call = ++faults->calls;
-    bool hit = faults->fail_at
-            && (faults->fails_on ? call >= faults->fail_at : call == faults->fail_at);
-    if (faults->rate)
-        hit = hit || disk_random(&faults->dice) % (uint64_t)faults->rate == 0;
-    faults->failed += hit;
-    return hit;
-}
-
 static bool none_left(void)
 {
     return !crash_vfs.inside && faults_hit(&memory_faults);

@@ -141,7 +141,7 @@ TEST_EACH_DB(RUN_5_a_boot_that_was_replaced_leaves_the_runs_of_the_new_one_alone
     struct instance old = { .name = S("test"), .boot_id = S("boot-0") };
     struct instance new = { .name = S("test"), .boot_id = S("boot-1") };
     OK(instance_enter(tx, &old, false, err));
-    pass(box, SECONDS(11));  // it stalls before it recovers
+    pass(box, ALIVE_US + SECONDS(1));  // it stalls before it recovers
     OK(instance_enter(tx, &new, false, err));
     must_start(box, "A");  // of boot-1
     struct recovered recovered;
@@ -158,9 +158,9 @@ TEST_EACH_DB(RUN_5_an_instance_that_lives_is_not_entered_twice)
     struct instance second = { .name = S("web-1"), .boot_id = S("two") };
     OK(instance_enter(tx, &first, false, err));
     REFUSED(PAWL_CONFLICT, instance_enter(tx, &second, false, err));
-    pass(box, SECONDS(9));
+    pass(box, ALIVE_US - SECONDS(1));
     OK(instance_alive(tx, &first, err));
-    pass(box, SECONDS(9));
+    pass(box, ALIVE_US - SECONDS(1));
     REFUSED(PAWL_CONFLICT, instance_enter(tx, &second, false, err));
     pass(box, SECONDS(2));
     OK(instance_enter(tx, &second, false, err));

@@ -140,9 +140,10 @@ static bool do_limit(struct cli *cli, struct tx *tx, struct org *org, struct paw
         || !limit_load(tx, LIMIT_ORG, org->row, &row, err))
         return false;
     if (cli->given[OPTION_MAX_RUNNING])
-        (void)!str_int(cli->value[OPTION_MAX_RUNNING], &row.limit.max_running);  // it is one
-    if (cli->given[OPTION_LIMIT_RATE] && !rate_parse(cli->value[OPTION_LIMIT_RATE], &row.limit.rate))
-        row.limit.rate = (struct rate){0};
+        (void)!str_int(cli->value[OPTION_MAX_RUNNING], &row.limit.max_running);  // checked
+    if (cli->given[OPTION_LIMIT_RATE]
+        && !rate_parse(cli->value[OPTION_LIMIT_RATE], &row.limit.rate))
+        row.limit.rate = (struct rate){0};  // `none`
     return limit_set(tx, LIMIT_ORG, cli->words[1], &row.limit, S(""), err);
 }
 

@@ -206,11 +206,12 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
-    bool ended = false, passes = true;
-    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err)
-        || (!ended && !gates_key(tx, &c->gates, job, &passes, err)))
+    bool ended = false, passes = false;
+    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err))
         return false;
-    if (ended || is_early(tx, job) || !passes) {
+    if (!ended && !is_early(tx, job) && !gates_key(tx, &c->gates, job, &passes, err))
+        return false;
+    if (!passes) {
         c->claimed.count--;
         return true;
     }

@@ -197,12 +197,22 @@ static bool create_linked(struct tx *tx, const struct contract *contract,
         && links_placed(tx, job, err);
 }
 
+// What is left of a full disk is for ending the jobs that are there, and those that come of them.
+static bool space_left(const struct tx *tx, const struct contract *contract,
+                       struct pawl_error *err)
+{
+    return !db_is_short(tx->db) || contract->origin.n > 0
+        || fail(err, PAWL_DISK_FULL, "the disk of the store is full: jobs are ended, cancelled and "
+                                     "removed, and new ones taken again when there is room");
+}
+
 static bool create(struct tx *tx, const struct contract *contract, const struct key_slot *slot,
                    struct job *job, struct pawl_error *err)
 {
     bool linked = contract->after_count > 0 || contract->batch.high != 0;
     bool has_inputs = policy_has_inputs(&contract->policy);
-    if (!not_too_old(tx, contract, err) || !queue_has_room(tx, contract->queue, err)
+    if (!space_left(tx, contract, err) || !not_too_old(tx, contract, err)
+        || !queue_has_room(tx, contract->queue, err)
         || (has_inputs && !inputs_there(tx, contract, err)))
         return false;
     bool created = linked ? create_linked(tx, contract, slot, job, err)

@@ -90,7 +90,7 @@ CHECKED bool type_pause(struct tx *tx, const struct execution *execution, int64_
                         struct pawl_error *err);
 
 // Ends the pauses of a type that the caller may end: its org's own; without an org, all of them.
-// PAWL_NOT_FOUND when there is none.
+// PAWL_NOT_FOUND when there is none, PAWL_FORBIDDEN for a caller that is limited to projects.
 CHECKED bool type_resume(struct tx *tx, struct str job_type, struct pawl_error *err);
 
 // Those that are on and concern the caller, with names.

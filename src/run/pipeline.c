@@ -174,7 +174,8 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     if (error.code == PAWL_IN_DOUBT)
         return group_doubt(p, group, before, &witness);
     set_error_of_done(group, &error);
-    return GROUP_ANSWERED;
+    bool has_room_now = error.code == PAWL_DISK_FULL && db_gave_way(p->store.db);
+    return has_room_now ? GROUP_SPOILT : GROUP_ANSWERED;
 }
 
 // What somebody wants to add to the group before it is committed.

@@ -19,6 +19,7 @@
 #include "run/run.h"
 #include "server/command_child.h"
 #include "server/command_environment.h"
+#include "server/command_error.h"
 #include "server/command_files.h"
 #include "server/command_log.h"
 #include "server/command_result.h"
@@ -180,9 +181,20 @@ static const struct {
     { EX_CONFIG, PAWL_CONFIGURATION },
 };
 
+static bool judge_by_itself(struct work *w, const struct command_error *said)
+{
+    const char *last = w->log.last[0] ? w->log.last : "it did not say why";
+    pawl_retry_after(w->run, said->retry_after_us);
+    run_failed(w->run, said->class, "%s", said->message.n ? said->message.s : last);
+    return false;
+}
+
 static bool judge_exit(struct work *w, int status)
 {
+    struct command_error said;
     enum pawl_class class = PAWL_TRANSIENT;
+    if (w->keeps_output && command_error(&w->arena, buf_str(&w->output), &said))
+        return judge_by_itself(w, &said);
     for (size_t i = 0; i < countof(exits); i++)
         if (exits[i].status == status)
             class = exits[i].class;

@@ -56,6 +56,7 @@ static const struct {
     { "/v1/executions/{id}", "id", "uuid", "exec_id of the execution" },
     { "/v1/executions/{id}/steps/{name}", "name", NULL, "the step: 1 to 256 bytes" },
     { "/v1/queues/{name}", "name", NULL, "the queue, such as q:default" },
+    { "/v1/job_types/{name}", "name", NULL, "the type" },
     { "/v1/deadletter/{id}", "id", "uuid", "job_id of the dead letter" },
     { "/v1/batches/{id}", "id", "uuid", "batch_id of the batch" },
     { "/v1/schedules/{name}", "name", NULL, "the schedule" },

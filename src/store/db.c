@@ -98,6 +98,18 @@ bool db_log_to_empty(const struct db *db)
     return db->driver->log_to_empty(db);
 }
 
+bool db_is_short(const struct db *db)
+{
+    return db->is_short;
+}
+
+bool db_gave_way(struct db *db)
+{
+    bool gave_way = db->gave_way;
+    db->gave_way = false;
+    return gave_way;
+}
+
 bool db_alone(const struct db *db)
 {
     return db->driver->alone;
@@ -193,6 +205,11 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         return false;
     }
     tx->now = store_time(db, wall, tx->monotonic, newest);
+    if (mode == TX_WRITE && tx->monotonic >= db->look_for_space_at) {
+        if (db->driver->look_for_space)
+            db->driver->look_for_space(db);
+        db->look_for_space_at = tx->monotonic + SECONDS(1);
+    }
     if (mode == TX_WRITE)
         observe_begin(tx, db->observers);
     return true;

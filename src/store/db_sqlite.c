@@ -16,6 +16,7 @@
 enum {
     FRAME_BYTES = PAGE_BYTES + 24,
     CHECKPOINT_FRAMES = 4096,
+    SHORT_CHECKPOINT_FRAMES = 64,  // of a log that must not grow
     READERS_WAIT_MS = 1000,
     EMPTY_WAIT_MS = 50,
 };
@@ -36,9 +37,25 @@ static enum pawl_code code_of(int result)
     return PAWL_STORE;
 }
 
+// What was kept for this moment is given back: whoever tries again finds some room.
+static void notice_full_disk(struct sqlite *sqlite, int result)
+{
+    if (code_of(result) != PAWL_DISK_FULL || sqlite->read_only)
+        return;
+    sqlite->db.gave_way = reserve_give(&sqlite->reserve) || sqlite->db.gave_way;
+    sqlite->db.look_for_space_at = 0;
+}
+
+static void look_for_space(struct db *db)
+{
+    reserve_look(&sqlite_of(db)->reserve);
+    db->is_short = sqlite_of(db)->reserve.is_short;
+}
+
 bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
 {
     int result = sqlite3_extended_errcode(sqlite->connection);
+    notice_full_disk(sqlite, result);
     if (code_of(result) == PAWL_BUSY)  // not one of us: we wait for each other at the file lock
         return fail(err, PAWL_BUSY,
                     "%s: another program has held SQLite's lock for %lld ms: try again",
@@ -72,6 +89,7 @@ static bool checkpoint(struct sqlite *sqlite, int mode)
 {
     int log = -1, copied = -1;
     int result = sqlite3_wal_checkpoint_v2(sqlite->connection, NULL, mode, &log, &copied);
+    notice_full_disk(sqlite, result);
     bool done = result == SQLITE_OK && log >= 0 && log == copied;
     if (done)
         sqlite->frames = 0;
@@ -106,7 +124,7 @@ static bool log_to_empty(const struct db *db)
 
 static bool log_is_long(const struct sqlite *sqlite)
 {
-    return sqlite->frames >= CHECKPOINT_FRAMES;
+    return sqlite->frames >= (sqlite->db.is_short ? SHORT_CHECKPOINT_FRAMES : CHECKPOINT_FRAMES);
 }
 
 // Without waiting long for readers, unless told to: those that come meanwhile wait too.
@@ -533,5 +551,6 @@ const struct db_driver sqlite_driver = {
     .copy = sqlite_copy,
     .schema_moved = schema_moved,
     .guests = &sqlite_guests,
+    .look_for_space = look_for_space,
     .close = close_all,
 };

@@ -51,6 +51,7 @@ struct db_driver {
     // Costs nothing: what the newest statement noticed.
     bool (*schema_moved)(struct db *db);
     const struct guest_driver *guests;
+    void (*look_for_space)(struct db *db);  // sets is_short. NULL: a server has its own
     void (*close)(struct db *db);
 };
 
@@ -65,6 +66,9 @@ struct db {
     bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
     bool lost;    // the connection to the database is: only closing is left
+    bool is_short;  // of space: see reserve.h
+    bool gave_way;  // the reserve was given back just now
+    int64_t look_for_space_at;  // by the monotonic clock
     struct bell *bell;    // of this process; NULL: none
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h

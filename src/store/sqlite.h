@@ -10,6 +10,7 @@
 
 #include "store/driver.h"
 #include "store/lock.h"
+#include "store/reserve.h"
 
 enum { ARGUMENTS_MAX = 40, PAGE_BYTES = 4096 };
 
@@ -36,6 +37,7 @@ struct sqlite {
     struct db db;
     sqlite3 *connection;
     struct lock lock;
+    struct reserve reserve;  // in the lock's file
     bool writing;  // holds the lock
     bool read_only;
     bool fleeting;

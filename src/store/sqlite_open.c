@@ -164,6 +164,18 @@ static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
     return true;
 }
 
+// A store opens on a full disk too: its log needs a little room, which the reserve has.
+static bool open_and_set_up(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
+{
+    if (open_file(sqlite, must_exist, err) && set_up(sqlite, err))
+        return true;
+    if (!sqlite->db.gave_way && !reserve_give_if_full(&sqlite->reserve))
+        return false;
+    sqlite3_close(sqlite->connection);
+    sqlite->connection = NULL;
+    return open_file(sqlite, must_exist, err) && set_up(sqlite, err);
+}
+
 // Looks before it locks: a store that is not there leaves no lock file.
 static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
                         struct pawl_error *err)
@@ -178,9 +190,11 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     char *path = sqlite3_mprintf("%s" LOCK_FILE_SUFFIX, sqlite->path);
     bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
     sqlite3_free(path);
+    sqlite->reserve.fd = sqlite->lock.fd;
     if (!locked)
         return path ? false : fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    bool opened = open_file(sqlite, must_exist, err) && set_up(sqlite, err)
+    reserve_look(&sqlite->reserve);  // now: setting it aside rings whoever listens already
+    bool opened = open_and_set_up(sqlite, must_exist, err)
         && (!options->listen || bell_listen(sqlite->lock.fd, err));
     lock_give(&sqlite->lock);
     return opened;

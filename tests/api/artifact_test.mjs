@@ -107,13 +107,27 @@ test('OPS_24_every_problem_of_an_upload_is_named_before_its_bytes_are_taken', as
   assert.equal(files(server).length, before);
 });
 
+// A server that refuses does not read on. A client that still writes may hear of the closed
+// connection before it looks for the answer: then it asks again.
+async function answered(ask) {
+  for (let tries = 0; tries < 10; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error.message !== 'fetch failed') throw error;
+    }
+  }
+  throw new Error('never answered');
+}
+
 test('OPS_24_more_than_the_limit_is_refused_whether_it_is_announced_or_not', async () => {
   const before = files(server).length;
   const most = await stored(server, Buffer.alloc(1 << 20));
   assert.equal(most.bytes, 1 << 20);
-  assert.equal((await upload(server, Buffer.alloc((1 << 20) + 1))).status, 413);
   const chunks = Array.from({ length: 17 }, () => Buffer.alloc(1 << 16));
-  assert.equal((await upload(server, chunks)).status, 413);
+  for (const body of [Buffer.alloc((1 << 20) + 1), chunks]) {
+    assert.equal((await answered(() => upload(server, body))).status, 413);
+  }
   await untilFiles(before + 1);
 });
 

@@ -132,18 +132,17 @@ test('SLOT_10_what_is_too_much_is_the_next_runs', () => within({}, async (place,
   const items = (feed) => Array.from({ length: 150 }, (_, i) => (
     { title: `Article ${i} of ${feed}`, link: `http://a.example/${feed}/${i}`, text: words }));
   const feeds = [];
-  for (let feed = 0; feed < 12; feed++) {
+  for (let feed = 0; feed < 18; feed++) {
     server.answers[`/${feed}`] = send(rss(...items(feed)), { etag: `"${feed}"` });
     feeds.push([`feed ${feed}`, `${server.url}/${feed}`]);
   }
   const list = place.list(feeds);
   await place.must({ feeds: list });
   const some = place.number('SELECT count(*) FROM raw_articles');
-  assert.ok(some > 500 && some < 1800, `${some}`);
-  await place.must({ feeds: list });
-  await place.must({ feeds: list });
-  assert.equal(place.number('SELECT count(*) FROM raw_articles'), 1800);
-  assert.equal(place.number('SELECT count(*) FROM cluster_articles'), 1800);
+  assert.ok(some > 500 && some < 2700, `${some}`);  // two runs, if a slot came meanwhile
+  for (let runs = 0; runs < 4; runs++) await place.must({ feeds: list });
+  assert.equal(place.number('SELECT count(*) FROM raw_articles'), 2700);
+  assert.equal(place.number('SELECT count(*) FROM cluster_articles'), 2700);
 }));
 
 test('SLOT_10_only_links_of_the_web_are_stored', () => within({}, async (place, server) => {

@@ -97,6 +97,33 @@ test('OPS_7_a_provider_that_says_too_much_pauses_its_type', { timeout: 60000 }, 
   await server.stop();
 });
 
+// The first run of the command is told so; what follows waits until an operator knows better.
+test('OPS_7_a_command_that_is_told_to_wait_pauses_its_type', { timeout: 60000 }, async () => {
+  const said = { error: { class: 'rate_limited', message: 'no more today' },
+                 retry_after_ms: 3600000 };
+  const server = await start({ config: `
+job_types:
+  mail:
+    run: [/bin/sh, -c, "printf %s '${JSON.stringify(said).replaceAll('"', '\\"')}'; exit 75"]
+    on_rate_limited: pause
+` });
+  const [first] = await add(server, 1);
+  const { last_error: why } = await until(async () => {
+    const { body } = await server.get(`/v1/jobs/${first}`);
+    return body.state === 'RETRYING' && body;
+  });
+  assert.match(JSON.stringify(why), /rate_limited.*no more today/);
+  const [{ since, until: end }] = (await server.get('/v1/limits')).body.pauses;
+  assert.equal(Date.parse(end) - Date.parse(since), said.retry_after_ms);
+  const [second] = await add(server, 1);
+  const { body } = await server.get(`/v1/jobs/${second}/explain`);
+  assert.equal(body.cause, 'type_paused');
+  assert.equal((await server.get(`/v1/jobs/${second}`)).body.attempt, 0);
+  assert.equal((await server.post('/v1/job_types/mail/resume')).status, 200);
+  await until(async () => (await server.get(`/v1/jobs/${second}`)).body.state === 'RETRYING');
+  await server.stop();
+});
+
 test('LIMIT_a_reload_changes_them_and_a_bad_one_changes_nothing', { timeout: 60000 }, async () => {
   const server = await start({ config: 'job_types: {mail: {max_running: 1}}\n' });
   const file = join(server.directory, 'pawl.yaml');

@@ -61,6 +61,8 @@ const routes = [
   ['POST', '/v1/executions/{exec}/release', 'lease', () => who],
   ['POST', '/v1/executions/batch', 'lease',
    (at) => ({ operations: [{ op: 'heartbeat', exec_id: at.exec, ...who }] })],
+  ['GET', '/v1/limits', 'read'],
+  ['POST', '/v1/job_types/{type}/resume', 'queues', () => ({})],
   ['GET', '/v1/queues', 'read'],
   ['POST', '/v1/queues/{queue}/pause', 'queues', () => ({})],
   ['POST', '/v1/queues/{queue}/resume', 'queues', () => ({})],
@@ -116,7 +118,8 @@ const nobody = { job: '019f0000-0000-7000-8000-000000000001',
                  letter: '019f0000-0000-7000-8000-000000000003',
                  batch: '019f0000-0000-7000-8000-000000000004',
                  artifact: '019f0000-0000-7000-8000-000000000005',
-                 queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody', event: '9000000' };
+                 queue: 'q-nobody', key: 'AAAAAAAAAA', schedule: 's-nobody', event: '9000000',
+                 type: 't-nobody' };
 
 const directory = scratch();
 const keys = {};  // of A, by role; b: of B; p1: of A, only P1
@@ -165,6 +168,20 @@ async function dead(project, name) {
     ...who, error: { class: 'validation', message: `no ${name}` } }, { key: keys.admin });
   assert.equal(failed.status, 200, failed.text);
   return { letter: job };
+}
+
+// A type that is paused for the org.
+async function paused(project) {
+  const [queue, job_type] = [`qa-${++queues}`, 't-halted'];
+  await server.post('/v1/jobs', { ...job(`paused ${queue}`), job_type, queue, project_id: project },
+                    { key: keys.admin });
+  const { body } = await server.post('/v1/leases', { worker_id: 'worker-a', queues: [queue],
+                                                     start: true }, { key: keys.admin });
+  for (const { exec_id } of body.executions)  // none: it is paused from the last time
+    await server.post(`/v1/executions/${exec_id}/fail`, {
+      ...who, error: { class: 'rate_limited', message: '429' }, retry_after_ms: 3600000,
+    }, { key: keys.admin });
+  return { type: job_type };
 }
 
 // A batch of the project.
@@ -232,7 +249,7 @@ function oneKeyEach() {
 
 before(async () => {
   oneKeyEach();
-  server = await start({ directory });
+  server = await start({ directory, config: 'job_types: {t-halted: {on_rate_limited: pause}}\n' });
 });
 after(async () => {
   await server?.stop();
@@ -282,6 +299,7 @@ test('every route with every role is allowed or 403 as the table says', async ()
         ? { key: makeKey(directory, 'viewer', { org: A }).key_id }
         : path.includes('{schedule}') ? await scheduled(P1)
         : path.includes('{artifact}') ? await stored(P1)
+        : path.includes('{type}') ? await paused(P1)
         : path.includes('{letter}') ? await dead(P1, `${role} ${method} ${path}`)
         : path.includes('{batch}') || /at\.batch/.test(body) ? await batched(P1)
         : await running(P1, `${role} ${method} ${path} ${body}`.slice(0, 200));
@@ -329,7 +347,7 @@ async function looksUnknown(at, key, queue_status) {
 
 test('another tenant\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P1, 'of a'), ...await scheduled(P1), ...await dead(P1, 'dead a'),
-               ...await batched(P1), ...await stored(P1),
+               ...await batched(P1), ...await stored(P1), ...await paused(P1),
                key: makeKey(directory, 'viewer', { org: A }).key_id };
   await looksUnknown(at, keys.b, 404);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);
@@ -338,7 +356,7 @@ test('another tenant\'s ids answer as unknown ones do, on every route', async ()
 
 test('another project\'s ids answer as unknown ones do, on every route', async () => {
   const at = { ...await running(P2, 'of p2'), ...await scheduled(P2), ...await dead(P2, 'dead p2'),
-               ...await batched(P2), ...await stored(P2),
+               ...await batched(P2), ...await stored(P2), ...await paused(P2),
                key: makeKey(directory, 'viewer', { org: A, projects: [P2] }).key_id };
   await looksUnknown(at, keys.p1, 403);
   const mine = await ask(['GET', '/v1/jobs/{job}'], at, keys.admin);

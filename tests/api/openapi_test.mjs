@@ -16,6 +16,7 @@ limits: {payload: 4KiB, body: 16KiB}
 job_types:
   say: {run: ["/bin/sh", "-c", "echo to the log >&2; echo 1"]}
   annotate: {category: audit}
+  slow: {on_rate_limited: pause, max_running: 5, rate: 100/s}
 schedules:
   configured: {job_type: none, every: 300d, coalesce: true, misfire_grace_time: 5m,
                max_instances: 1, expected_max_runtime: 1m, paused: true}
@@ -244,11 +245,14 @@ test('queues, workers, audit, keys, configuration, health', async () => {
     assert.equal((await as('operator', 'POST', `/v1/queues/to.purge/${what}`, more)).status, 200);
   }
   await leased();
-  for (const path of ['/v1/queues', '/v1/stats', '/v1/workers', '/v1/config', '/v1/session',
-                      '/v1/audit?limit=500', '/v1/audit?event=queue.paused', '/metrics', '/healthz',
-                      '/readyz', '/openapi.json']) {
+  const held = await leased({ job_type: 'slow' });
+  await call(held, 'fail', { error: { class: 'rate_limited', message: '429' } });
+  for (const path of ['/v1/limits', '/v1/queues', '/v1/stats', '/v1/workers', '/v1/config',
+                      '/v1/session', '/v1/audit?limit=500', '/v1/audit?event=queue.paused',
+                      '/metrics', '/healthz', '/readyz', '/openapi.json']) {
     assert.equal((await as('viewer', 'GET', path)).status, 200);
   }
+  assert.equal((await as('operator', 'POST', '/v1/job_types/slow/resume')).status, 200);
   assert.equal((await as('admin', 'GET', '/v1/audit/seal')).status, 200);
   const { body: trail } = await as('viewer', 'GET', '/v1/audit?event=queue.paused');
   for (const about of [`jobs/${job.job_id}`, `audit/${trail.items[0].event_id}`]) {

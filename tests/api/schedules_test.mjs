@@ -293,6 +293,7 @@ test('SLOT_7_a_pause_outlives_reloads_and_restarts_and_its_slots_keep_that_reaso
     await ran(first, 'fast', 1);
     const { body } = await first.post('/v1/schedules/fast/pause');
     assert.deepEqual([body.paused, typeof body.paused_by], [true, 'string']);
+    const since = new Date().toISOString();  // a busy machine may have skipped one before
     assert.equal((await first.post('/v1/schedules/born/resume')).body.paused, false);
     assert.equal(await reload(first, text), 'CONFIG_LOADED');
     await first.kill();
@@ -301,7 +302,7 @@ test('SLOT_7_a_pause_outlives_reloads_and_restarts_and_its_slots_keep_that_reaso
     assert.deepEqual([await paused('fast'), await paused('born')], [true, false]);
     const before = (await runsOf(second, 'fast')).length;
     const skips = await until('slots are skipped', async () => {
-      const found = await skipsOf(second, 'fast');
+      const found = (await skipsOf(second, 'fast')).filter((skip) => skip.scheduled_for > since);
       return found.length >= 2 && found;
     });
     assert.deepEqual([...new Set(skips.map(({ reason }) => reason))], ['paused']);

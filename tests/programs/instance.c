@@ -207,6 +207,7 @@ static void open_all(struct self *self, struct str url)
     if (!pipeline_open(&self->pipeline,
                        &(struct pipeline_options){ .db = { .url = url }, .by_hand = true }, &err))
         actor_give_up(&self->actor, "the pipeline", &err);
+    bell_wait(self->bell, 0);  // a new store sets its reserve aside, and that rings
     self->instance = (struct instance){ str_of(self->actor.name),
                                         boot_id_new(world_real(), &self->names) };
     self->actor.worker.boot_id = self->instance.boot_id;

@@ -1,0 +1,156 @@
+// A disk that is really full: a small file system of the test's own, filled to its last byte.
+//
+// DISK_CYCLES says how often it is filled and freed (`make torture-damage`). It takes root to mount
+// one; without, the tests are left out and say so.
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "engine/queue.h"
+#include "fixture.h"
+#include "store/reserve.h"
+#include "torture.h"
+
+enum { DISK_MIB = 40, JOBS = 60 };
+
+static char disk[64];
+
+// Seen by this process only.
+static bool mount_small_disk(void)
+{
+    char size[32];
+    snprintf(disk, sizeof disk, "/tmp/pawl-disk-XXXXXX");
+    snprintf(size, sizeof size, "size=%dm", DISK_MIB);
+    EXPECT(mkdtemp(disk) != NULL);
+    if (unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
+        && mount("tmpfs", disk, "tmpfs", 0, size) == 0)
+        return true;
+    rmdir(disk);
+    print_message("left out: a file system of its own cannot be mounted here\n");
+    return false;
+}
+
+static void unmount(void)
+{
+    EXPECT(umount(disk) == 0);
+    EXPECT(rmdir(disk) == 0);
+}
+
+static const char *ballast(void)
+{
+    static char path[96];
+    snprintf(path, sizeof path, "%s/ballast", disk);
+    return path;
+}
+
+static void fill_disk(void)
+{
+    static const char zeros[4096];
+    int fd = open(ballast(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    EXPECT(fd >= 0);
+    while (write(fd, zeros, sizeof zeros) > 0) {}
+    close(fd);
+}
+
+static void free_disk(void)
+{
+    EXPECT(unlink(ballast()) == 0);
+}
+
+static void open_store(struct box *box)
+{
+    struct pawl_error err = {0};
+    struct db_options options = { .url = box->url, .world = &box->world.world };
+    MUST(db_open(&box->db, &options, &err));
+}
+
+static bool enqueue(struct box *box, struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated;
+    if (!tx_begin(box->db, TX_WRITE, test_arena(), &tx, err))
+        return false;
+    tx.caller = &box->caller;
+    return job_enqueue(&tx, &contract, &job, &deduplicated, err) && tx_commit(&tx, err);
+}
+
+// Whoever finds the disk full tries again: from then on the answer is the store's own.
+static void expect_refused_enqueue(struct box *box)
+{
+    struct pawl_error err = {0};
+    for (int i = 0; i < 1000 && enqueue(box, &err); i++) {}
+    EXPECT_REFUSED(PAWL_DISK_FULL, enqueue(box, &err));
+    EXPECT(strstr(err.message, "new ones taken again when there is room") != NULL);
+    EXPECT_INT(pawl_code(err.code)->http, 507);
+}
+
+static void end_jobs(struct box *box)
+{
+    for (int i = 0; i < JOBS / 3; i++) {
+        struct lease lease = must_start(box, "A");
+        must_commit(box, &lease);
+        lease = must_start(box, "A");
+        must_fail(box, &lease, ERROR_VALIDATION);
+    }
+    struct claimed *claimed;
+    EXPECT_INT(claim_some(box, "A", 1, &claimed), 1);
+    struct job job;
+    OK(job_cancel(tx, claimed[0].job.id, &job, err));
+    must_sweep(box);
+    struct purge purge = { .queue = S("q:default") };
+    while (!purge.done)
+        OK(queue_purge(tx, &purge, 10, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 0);
+}
+
+// Full, short, and well again.
+static void fill_and_free(struct box *box)
+{
+    struct pawl_error err = {0};
+    for (int i = 0; i < JOBS; i++)
+        MUST(enqueue(box, &err));
+    fill_disk();
+    expect_refused_enqueue(box);
+    EXPECT(db_is_short(box->db));
+    db_close(box->db);
+    open_store(box);  // also on a full disk
+    EXPECT_REFUSED(PAWL_DISK_FULL, enqueue(box, &err));
+    end_jobs(box);
+    free_disk();
+    pass(box, SECONDS(1));
+    MUST(enqueue(box, &err));
+    EXPECT(!db_is_short(box->db));
+    struct lease lease = must_start(box, "A");
+    must_commit(box, &lease);
+}
+
+TEST(OPS_9_on_a_full_disk_work_is_ended_cancelled_and_removed_and_none_is_taken)
+{
+    struct box box = {0};
+    struct pawl_error err = {0};
+    struct torture t = { .name = "full disk", .planned = torture_asked("DISK_CYCLES", 3) };
+    if (!mount_small_disk())
+        return;
+    box_open(&box);
+    struct box full = box;
+    full.url = str_format(test_arena(), "sqlite:%s/pawl.db", disk);
+    virtual_world_init(&full.world, SECONDS(1800000000), 7);
+    open_store(&full);
+    for (int64_t i = 0; i < t.planned; i++) {
+        fill_and_free(&full);
+        torture_count(&t, true);
+    }
+    struct verified verified = {0};
+    MUST(verify(full.db, &(struct verify_options){0}, &verified, &err));
+    EXPECT_INT(verified.violations, 0);
+    db_close(full.db);
+    box_close(&box);
+    unmount();
+    EXPECT_INT(torture_end(&t), 0);
+}
