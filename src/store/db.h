@@ -31,7 +31,7 @@ struct db_options {
     const struct world *world;  // NULL: the real one
     bool read_only;             // a reader: never writes, never checkpoints, sees a snapshot
     bool must_exist;            // refuse to create a new store
-    bool any_version;           // take its schema as it is: for looking at schema_version only
+    bool any_version;           // take its schema as it is: whoever opens it looks at its version
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
     bool shared;                // other threads may look in: see db_hold
@@ -79,6 +79,7 @@ void db_forget(struct db *db);
 
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
+enum { SCHEMA_OF_A_COPY = 1000000 };  // not done yet, so that every program refuses it
 
 // The newest generation of idempotency keys as a transaction has it; see key_index.h.
 struct key_newest {
@@ -163,6 +164,7 @@ static inline struct value INT_OR_NONE(int64_t n) {
 // Runs a statement that answers no rows: sql_run(tx, Q_NAME, err, INT(1), TEXT(key)).
 #define sql_run(tx, query, err, ...) \
     db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), NULL, (err))
+#define sql_run_plain(tx, query, err) db_run((tx), (query), NULL, 0, NULL, (err))
 // The same, and says how many rows it changed.
 #define sql_run_counting(tx, query, changed, err, ...) \
     db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (changed), (err))
@@ -176,6 +178,10 @@ db_run(struct tx *tx, enum query query, const struct value *values, size_t count
     db_later((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))
 CHECKED bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
                       struct pawl_error *err);
+
+// Runs `INSERT … VALUES ($1, $2, …)` for so many rows of values, now.
+CHECKED bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
+                         struct pawl_error *err);
 
 // Runs everything sql_later has held back: before SQL looks that is not one of the named queries.
 CHECKED bool tx_settle(struct tx *tx, struct pawl_error *err);

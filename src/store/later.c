@@ -97,16 +97,16 @@ void later_drop(struct later *later)
     later->lost = false;
 }
 
-static bool insert(struct tx *tx, enum query query, const struct held *held,
-                   struct pawl_error *err)
+bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
+                 struct pawl_error *err)
 {
     const struct db_driver *driver = tx->db->driver;
     size_t arguments = (size_t)queries[query].arguments, done = 0;
-    for (; done + LATER_ROWS <= held->rows; done += LATER_ROWS)
-        if (!driver->run_many(tx->db, query, held->values + done * arguments, LATER_ROWS, err))
+    for (; done + LATER_ROWS <= rows; done += LATER_ROWS)
+        if (!driver->run_many(tx->db, query, values + done * arguments, LATER_ROWS, err))
             return false;
-    for (; done < held->rows; done++)
-        if (!driver->run_many(tx->db, query, held->values + done * arguments, 1, err))
+    for (; done < rows; done++)
+        if (!driver->run_many(tx->db, query, values + done * arguments, 1, err))
             return false;
     return true;
 }
@@ -117,7 +117,8 @@ bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
     for (size_t k = 0; k < KINDS && !later->lost; k++) {
         if (!(which & later->filled & 1u << k))
             continue;
-        later->lost = !insert(tx, kinds[k].query, &later->held[k], err);
+        struct held *held = &later->held[k];
+        later->lost = !db_run_rows(tx, kinds[k].query, held->values, held->rows, err);
         empty(later, k);
         if (later->lost)
             return false;
