@@ -8,6 +8,7 @@
 enum { PIECE_ROWS_MIN = 32,
        PIECE_ROWS_MAX = 256,  // read at once: a row may have two texts of a megabyte
        PIECE_BYTES = 4 << 20,
+       COMPARE_ROWS = 64,     // of each store at once
        COMMIT_ROWS = 4096,    // in one transaction of the target's, ...
        COMMIT_BYTES = 16 << 20 };
 
@@ -185,7 +186,7 @@ static bool compare_some(struct moving *m, struct tx *target, const struct copie
                          struct value *key, bool *more, struct pawl_error *err)
 {
     struct piece original, copy;
-    size_t limit = PIECE_ROWS_MIN * 2;
+    size_t limit = COMPARE_ROWS;
     if (!read_piece(m->source, table, key, limit, &original, err)
         || !read_piece(target, table, key, limit, &copy, err))
         return false;
@@ -205,7 +206,7 @@ static bool compare_all(struct moving *m, struct tx *target, const struct copied
 {
     SCOPED(arena) struct arena one = {0};
     SCOPED(arena) struct arena other = {0};
-    struct arena *arenas[] = { &one, &other };
+    struct arena *arenas[] = { &one, &other }, *kept = target->arena;
     struct value key[KEYS_MAX];
     bool more = true, same = true;
     lowest(table, key);
@@ -214,6 +215,7 @@ static bool compare_all(struct moving *m, struct tx *target, const struct copied
         arena_reset(target->arena);
         same = compare_some(m, target, table, key, &more, err);
     }
+    m->source->arena = target->arena = kept;
     return same;
 }
 
