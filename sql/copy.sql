@@ -46,6 +46,7 @@
 -- table: job_limit_holds
 -- table: job_limit_waits
 -- table: job_type_pauses
+-- table: posted_jobs
 -- table: removed_jobs
 -- table: forgotten_jobs
 -- table: erasures

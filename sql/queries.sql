@@ -131,6 +131,20 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
  GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
  ORDER BY count(*) DESC, w.id LIMIT $2;
 
+-- ===== jobs that were enqueued in SQL
+
+-- name: posted_waiting
+SELECT id FROM posted_jobs WHERE id > 0 ORDER BY id LIMIT $1;
+
+-- name: posted_load
+SELECT id, id_low, org_id, project_id, idempotency_key, job_type, payload, queue, priority,
+       serial_key, limit_key, policy, scheduled_for, max_wait_ms, correlation_id, submit,
+       posted_by, posted_at
+  FROM posted_jobs WHERE id = $1;
+
+-- name: posted_delete
+DELETE FROM posted_jobs WHERE id = $1;
+
 -- ===== jobs
 
 -- name: job_newest

@@ -139,6 +139,7 @@ static const char *const undo[] = {
            "ALTER TABLE jobs DROP COLUMN limit_key;"
            "DELETE FROM audit_event_names WHERE event BETWEEN 54 AND 57;",
     [17] = "DROP TABLE store_copy; DELETE FROM schema_compatible WHERE version = 17;",
+    [18] = "DROP TABLE posted_jobs; DELETE FROM schema_compatible WHERE version = 18;",
 };
 // clang-format on
 

@@ -82,6 +82,7 @@ CHECKED bool job_remake(struct tx *tx, const struct job *old, const struct remak
 #define ENDED_MAX_WAIT S("it waited longer than its max_wait")
 #define ENDED_STALE S("its slot went stale before it began")
 #define ENDED_INPUT_GONE S("its input artifact")  // ... which is told
+#define ENDED_INVALID S("validation: ")           // of one that came in SQL, and what is wrong
 
 // Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
 CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,

@@ -185,6 +185,8 @@ static const char *derive(const struct record *r, struct job *job)
         job->last_error = r->last_message;
         job->error_class = r->last_class;
     }
+    if (!r->facts.has_execution && str_starts(job->last_error, ENDED_INVALID))
+        job->error_class = ERROR_VALIDATION;
     if (job->dead_letter.n)
         job->queue = DEADLETTER_QUEUE;
     job->run_at = r->due_at ? r->due_at : r->changed_run_at;

@@ -15,6 +15,7 @@ struct db;
 struct observations;
 struct observers;
 struct queue_terms;
+struct contract_rules;
 
 // For tests: asked at these points of every transaction of a connection. On false it fails there,
 // with what was answered; with PAWL_IN_DOUBT the connection is broken, as it is in earnest.
@@ -103,6 +104,7 @@ struct tx {
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
+    const struct contract_rules *rules;     // for jobs that came in SQL; NULL: a bare store's
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
