@@ -52,6 +52,14 @@ SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END,
             THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
+-- ===== tenants
+
+-- From here on the transaction sees rows of this org only: see sql/schema/0019_wall.sql.
+-- name: wall_up
+SELECT $1 --sqlite
+--postgres: SELECT set_config('pawl.org', $1::BIGINT::TEXT, true)
+;
+
 -- ===== names
 
 -- name: store_secret

@@ -37,6 +37,9 @@ CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const cha
 // has no rows yet and so finds nothing.
 CHECKED bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err);
 
+// Hides what is not of the caller's org from a transaction that reads: see tx_wall.
+CHECKED bool caller_wall(struct tx *tx, struct pawl_error *err);
+
 // Whether the transaction's caller, which may be limited to projects, sees the job of this row key.
 CHECKED bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err);
 

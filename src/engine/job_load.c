@@ -20,6 +20,12 @@ bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err)
     return true;
 }
 
+bool caller_wall(struct tx *tx, struct pawl_error *err)
+{
+    int64_t org = 0;
+    return caller_org(tx, &org, err) && tx_wall(tx, org, err);
+}
+
 bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err)
 {
     *sees = true;

@@ -139,6 +139,10 @@ void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx
 // has earlier copies of it, is emptied by the next db_checkpoint that finds no reader in its way.
 CHECKED bool tx_overwrite(struct tx *tx, struct pawl_error *err);
 
+// From here on a transaction that reads sees no rows of other orgs, whatever it asks: a second wall
+// besides the org in its statements. Only PostgreSQL has it; -1 is an org without rows.
+CHECKED bool tx_wall(struct tx *tx, int64_t org, struct pawl_error *err);
+
 // A part of a transaction that can be taken back alone. Not for hot paths.
 CHECKED bool tx_mark(struct tx *tx, struct pawl_error *err);
 CHECKED bool tx_keep(struct tx *tx, struct pawl_error *err);
