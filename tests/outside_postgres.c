@@ -1,8 +1,8 @@
 // A database for each store, copied from the template of tests/postgres/run.
 //
 // Connections are kept: one to the server, and one to the store that was asked last. Databases are
-// kept too, for a while: one whose sessions have just been closed takes a tenth of a second to drop,
-// because they are still ending.
+// kept too, for a while: one whose sessions have just been closed takes a tenth of a second to
+// drop, because they are still ending.
 #include "outside_postgres.h"
 
 #include <libpq-fe.h>

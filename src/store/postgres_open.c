@@ -92,8 +92,8 @@ static const char writers[] =
     "SET enable_seqscan = off; SET enable_bitmapscan = off;"
     "SET enable_hashjoin = off; SET enable_mergejoin = off";
 
-// Where the application's SQL looks for tables and makes them: as the database or the role says, but
-// in ours only last. A role that is called like our schema has it first otherwise.
+// Where the application's SQL looks for tables and makes them: as the database or the role says,
+// but in ours only last. A role that is called like our schema has it first otherwise.
 static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
 {
     char sql[SETTINGS_BYTES];

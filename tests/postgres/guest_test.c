@@ -1,4 +1,4 @@
-// What the application's SQL may do inside a transaction of Pawl's on a server, and what it may not.
+// What the application's SQL may do in a transaction of Pawl's on a server, and what it may not.
 #include "fixture.h"
 
 #include <string.h>
@@ -102,7 +102,8 @@ TEST_EACH_DB(OPS_9_what_the_application_sets_is_not_set_for_pawl)
     must_enqueue(box, "report");
     box_begin(box, &tx);
     guest_enter(&tx, SECONDS(60));
-    MUST(guest_execute(&tx, "INSERT INTO invoices VALUES (1, current_setting('synchronous_commit'))",
+    MUST(guest_execute(&tx, "INSERT INTO invoices"
+                            " VALUES (1, current_setting('synchronous_commit'))",
                        &err));
     MUST(guest_leave(&tx, &err));
     MUST(tx_commit(&tx, &err));
