@@ -53,7 +53,8 @@ static bool read_events(struct exchange *x, struct stream *s, struct pawl_error 
     if (!server_begin_read(x->server, &reading, &s->arena, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = identity_stands(&x->identity, &reading.tx, err)
+    bool done = caller_wall(&reading.tx, err)
+             && identity_stands(&x->identity, &reading.tx, err)
              && events_after(&reading.tx, &looked_at, EVENTS_AT_ONCE, &list, err);
     if (done)
         add_events(s, &list);
