@@ -35,4 +35,5 @@
 --postgres:   LOOP PERFORM pawl_wall_up(around, 'org IN (0, (SELECT pawl_wall()))'); END LOOP;
 -- Nobody reads these for a tenant.
 --postgres:   PERFORM pawl_wall_up('posted_jobs', 'false');
+--postgres:   PERFORM pawl_wall_up('idempotency_keys', 'false');
 --postgres: END $$;

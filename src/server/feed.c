@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/event.h"
+#include "engine/job.h"
 #include "server/event_json.h"
 #include "server/hub.h"
 #include "server/route.h"

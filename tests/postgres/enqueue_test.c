@@ -16,10 +16,10 @@ static PGconn *connect_as(struct box *box, const char *role)
     struct server_url parts;
     struct pawl_error err = {0};
     MUST(server_url_parse(test_arena(), box->url, &parts, &err));
-    PGconn *app = PQconnectdb(parts.connect);
+    const char *at = strchr(parts.connect, '@');
+    EXPECT(at != NULL);
+    PGconn *app = PQconnectdb(str_format(test_arena(), "postgres://%s%s", role, at).s);
     EXPECT(PQstatus(app) == CONNECTION_OK);
-    if (role)
-        PQclear(PQexec(app, str_format(test_arena(), "SET SESSION AUTHORIZATION %s", role).s));
     return app;
 }
 
@@ -74,7 +74,7 @@ static int64_t waiting(struct box *box)
     static void name##_for(struct box *box, PGconn *app); \
     TEST_EACH_DB(name)                                    \
     {                                                     \
-        PGconn *app = connect_as(box, NULL);              \
+        PGconn *app = connect_as(box, "pawl");            \
         name##_for(box, app);                             \
         PQfinish(app);                                    \
     }                                                     \
@@ -112,7 +112,7 @@ TEST_APPLICATION(a_transaction_that_is_rolled_back_has_enqueued_nothing)
     EXPECT_INT(jobs(box), 0);
     must_ask(app, "BEGIN");
     must_ask(app, "SELECT pawl.enqueue('order.paid', idempotency_key => 'k')");
-    PQfinish(connect_as(box, NULL));
+    PQfinish(connect_as(box, "pawl"));
     must_ask(app, "COMMIT");
     EXPECT_INT(must_sweep(box).posted, 1);
 }
@@ -192,7 +192,7 @@ TEST_APPLICATION(OPS_2_a_key_with_other_content_is_refused)
 // Whoever comes second waits for the first, and has its job.
 TEST_APPLICATION(OPS_2_two_transactions_with_one_key_have_one_job)
 {
-    PGconn *second = connect_as(box, NULL);
+    PGconn *second = connect_as(box, "pawl");
     must_ask(app, "BEGIN");
     struct str id = must_ask(app, "SELECT pawl.enqueue('report', '{}', 'k')");
     EXPECT(PQsendQuery(second, "SELECT pawl.enqueue('report', '{}', 'k')") == 1);
@@ -307,13 +307,13 @@ TEST_APPLICATION(OPS_2_a_key_that_somebody_else_took_for_another_job_ends_this_o
 
 TEST_APPLICATION(OPS_10_nobody_enqueues_in_sql_unless_he_was_told_that_he_may)
 {
-    must_ask(app, "CREATE ROLE stranger_x; CREATE ROLE shop_x;"
+    must_ask(app, "CREATE ROLE stranger_x LOGIN; CREATE ROLE shop_x LOGIN;"
                   "GRANT USAGE ON SCHEMA pawl TO shop_x, stranger_x;"
                   "GRANT EXECUTE ON FUNCTION pawl.enqueue TO shop_x");
     PGconn *stranger = connect_as(box, "stranger_x"), *shop = connect_as(box, "shop_x");
     EXPECT(!ask(stranger, "SELECT pawl.enqueue('report')") && strcmp(sqlstate, "42501") == 0);
     // Its own tables do not stand in for Pawl's, whatever it puts before them.
-    must_ask(app, "CREATE SCHEMA shop_x AUTHORIZATION shop_x");
+    must_ask(app, "GRANT shop_x, stranger_x TO pawl; CREATE SCHEMA shop_x AUTHORIZATION shop_x");
     must_ask(shop, "SET search_path = shop_x; CREATE TABLE posted_jobs (x int);"
                    "CREATE TABLE jobs (x int); CREATE TEMP TABLE store (secret text)");
     struct str id = must_ask(shop, "SELECT pawl.enqueue('report', '{}', 'k')");
