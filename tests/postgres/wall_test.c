@@ -64,8 +64,10 @@ static struct secrets secrets_of(struct box *box)
         " WHERE org <> pawl_own() ORDER BY id LIMIT 40",
         "SELECT id, id_low, worker FROM executions WHERE org <> pawl_own() LIMIT 20",
         "SELECT id, id_low, file FROM artifacts", "SELECT id, id_low FROM job_batches",
-        "SELECT id, org_id FROM orgs", "SELECT id, name FROM queues", "SELECT id, name FROM job_types",
-        "SELECT name FROM schedules", "SELECT worker_id FROM workers", "SELECT key_id FROM api_keys",
+        "SELECT id, org_id FROM orgs", "SELECT id, name FROM queues",
+        "SELECT id, name FROM job_types",
+        "SELECT name FROM schedules", "SELECT worker_id FROM workers",
+        "SELECT key_id FROM api_keys",
         "SELECT 0, 1, 2, 3, 1000, 1000, 1000, 1000, 1, 9000000000000000, -9000000000000000",
     };
     struct secrets secrets;
@@ -102,7 +104,8 @@ static PGconn *open_store(struct box *box)
 static int64_t number_of(struct box *box, struct str org_id)
 {
     return box_number(box, str_format(test_arena(), "SELECT id FROM orgs WHERE org_id = '%.*s'",
-                                      STR(org_id)).s);
+                                      STR(org_id))
+                               .s);
 }
 
 // ----- one statement, asked of each side of the wall
