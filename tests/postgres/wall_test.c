@@ -60,8 +60,7 @@ static struct secrets secrets_of(struct box *box)
         "SELECT key_id, hash FROM api_keys WHERE org <> pawl_own()",
     };
     static const char *const drawn[] = {
-        "SELECT id, id_low, idempotency_key, serial_key, project_id FROM jobs"
-        " WHERE org <> pawl_own() ORDER BY id LIMIT 40",
+        "SELECT id, id_low, idempotency_key, serial_key FROM jobs ORDER BY id LIMIT 40",
         "SELECT id, id_low, worker FROM executions WHERE org <> pawl_own() LIMIT 20",
         "SELECT id, id_low, file FROM artifacts", "SELECT id, id_low FROM job_batches",
         "SELECT id, org_id FROM orgs", "SELECT id, name FROM queues",
