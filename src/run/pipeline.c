@@ -163,7 +163,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     tx->arena = &p->arena;
     tx->operations = group->count;
     if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
-        if (group->count > 1)
+        if (group->count > 1 || tx->hopeful)
             return GROUP_SPOILT;
         set_error_of_done(group, &error);
         return GROUP_ANSWERED;
@@ -216,9 +216,9 @@ static bool group_begin(struct pipeline *p, struct tx *tx, struct witness *befor
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
-// stays in `rest`.
+// stays in `rest`. The first time they hope, and may be joined by more.
 static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
-                                bool with_more)
+                                bool first)
 {
     struct pawl_error error = {0};
     struct witness before;
@@ -230,6 +230,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         return GROUP_ANSWERED;
     }
     tx.queue_terms = atomic_load(&p->terms);
+    tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
         struct operation *operation = queue_take(rest);
@@ -237,7 +238,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         if (!attempt(&tx, operation))
             return GROUP_SPOILT;
     } while (rest->first && world_monotonic(p->world) < end);
-    struct operation *more = with_more ? ask_for_more(p, tx.news) : NULL;
+    struct operation *more = first ? ask_for_more(p, tx.news) : NULL;
     if (more) {
         queue_add(group, more);
         if (!attempt(&tx, more))

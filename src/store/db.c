@@ -28,7 +28,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
     (*db)->counts = counts_new();
-    (*db)->later = later_new();
+    (*db)->later = later_new((*db)->driver->rows_at_once);
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
     (*db)->files = blobs_path(options->url);
@@ -268,6 +268,11 @@ void tx_end(struct tx *tx)
     if (tx->interned)
         names_forget(tx->db->names);  // a name interned by this transaction does not exist
     key_index_take_back(tx);
+}
+
+bool tx_hopes(const struct tx *tx)
+{
+    return tx->hopeful && tx->db->driver->hopes;
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 
 #include "store/bell.h"
-#include "store/later.h"
 #include "store/sqlite.h"
 
 enum {
     FRAME_BYTES = PAGE_BYTES + 24,
+    ROWS_AT_ONCE = 32,  // in one statement
     CHECKPOINT_FRAMES = 4096,
     SHORT_CHECKPOINT_FRAMES = 64,  // of a log that must not grow
     READERS_WAIT_MS = 1000,
@@ -381,7 +381,7 @@ static void text_for_many(sqlite3_str *sql, enum query query)
                *tuple = strstr(text, "VALUES") + S("VALUES").n;
     sqlite3_str_appendall(sql, "INSERT OR FAIL");
     sqlite3_str_append(sql, text, (int)(tuple - text));
-    for (int row = 0; row < LATER_ROWS; row++) {
+    for (int row = 0; row < ROWS_AT_ONCE; row++) {
         if (row > 0)
             sqlite3_str_appendchar(sql, 1, ',');
         for (const char *c = tuple; *c; c++) {
@@ -401,7 +401,7 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
-    size_t parameters = (size_t)LATER_ROWS * (size_t)queries[query].arguments;
+    size_t parameters = (size_t)ROWS_AT_ONCE * (size_t)queries[query].arguments;
     if (!sqlite->bound[query])
         sqlite->bound[query] = calloc(parameters, sizeof(struct value));
     if (!sqlite->bound[query])
@@ -441,11 +441,9 @@ static int bind_one(const struct statement *statement, const struct value *value
     return result;
 }
 
-static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
-                     struct pawl_error *err)
+static bool run_some(struct sqlite *sqlite, enum query query, const struct value *values,
+                     size_t rows, struct pawl_error *err)
 {
-    struct sqlite *sqlite = sqlite_of(db);
-    assert(rows == 1 || rows == LATER_ROWS);
     bool one = rows == 1;
     if (!sqlite_still_inside(sqlite, err)
         || !(one ? prepare : prepare_many)(sqlite, query, err))
@@ -459,6 +457,19 @@ static bool run_many(struct db *db, enum query query, const struct value *values
     bool done = result == SQLITE_DONE || sqlite_failed(sqlite, queries[query].name, err);
     sqlite3_reset(handle);  // repeats the error of the step
     return done;
+}
+
+static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err)
+{
+    size_t arguments = (size_t)queries[query].arguments, done = 0;
+    while (done < rows) {
+        size_t some = rows - done >= ROWS_AT_ONCE ? ROWS_AT_ONCE : 1;
+        if (!run_some(sqlite_of(db), query, values + done * arguments, some, err))
+            return false;
+        done += some;
+    }
+    return true;
 }
 
 static int64_t changed(struct db *db)
@@ -537,6 +548,7 @@ const struct db_driver sqlite_driver = {
     .start = start,
     .next = next,
     .finish = finish,
+    .rows_at_once = ROWS_AT_ONCE,
     .run_many = run_many,
     .changed = changed,
     .column_int = column_int,

@@ -56,7 +56,7 @@ struct sqlite {
     ino_t inode;   // ... and must lead to when it is written
     int prepared;  // of the following
     struct statement statements[QUERIES];
-    sqlite3_stmt *many[QUERIES];  // the same for LATER_ROWS rows ...
+    sqlite3_stmt *many[QUERIES];  // the same for ROWS_AT_ONCE rows ...
     struct value *bound[QUERIES];  // ... and what was bound to their parameters last
 };
 
