@@ -170,6 +170,65 @@ TEST_EACH_DB(OPS_9_a_statement_that_fails_takes_nobody_with_it)
     pipeline_close(pipeline);
 }
 
+struct end {
+    struct operation operation;
+    struct arena arena;
+    struct lease lease;
+    struct execution known, now;
+};
+
+static bool run_end(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct end *e = (struct end *)self;
+    struct commit commit = { .done = true, .known = &e->known };
+    return execution_commit(tx, &e->lease, &commit, &e->now, err);
+}
+
+static void ignore(struct operation *self)
+{
+    (void)self;
+}
+
+static struct end end_of(struct box *box, struct lease lease)
+{
+    return (struct end){ .operation = { .run = run_end,
+                                        .answered = ignore,
+                                        .caller = &box->caller },
+                         .lease = lease,
+                         .known = must_execution(box, lease.execution) };
+}
+
+// Where it is hoped that all of them hold their leases, the hope fails and nobody is the worse.
+TEST_EACH_DB(EXEC_3_a_stalled_worker_in_a_group_is_refused_and_the_others_are_not)
+{
+    enum { COUNT = 5, STALLED = 2 };
+    struct end all[COUNT];
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    must_enqueue(box, "report");
+    all[STALLED] = end_of(box, must_start(box, "A"));
+    pass(box, HOURS(1));
+    must_sweep(box);
+    for (int i = 0; i < COUNT; i++) {
+        struct pawl_error err = {0};
+        if (i != STALLED) {
+            must_enqueue(box, "report");
+            all[i] = end_of(box, must_start(box, "B"));
+        }
+        all[i].operation.arena = &all[i].arena;
+        MUST(pipeline_submit(pipeline, &all[i].operation, &err));
+    }
+    EXPECT_INT(pipeline_round(pipeline), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        enum execution_status status = must_execution(box, all[i].lease.execution).status;
+        EXPECT_INT(all[i].operation.error.code, i == STALLED ? PAWL_FENCED : PAWL_OK);
+        EXPECT_INT(status, i == STALLED ? EXECUTION_ABORTED : EXECUTION_DONE);
+        arena_end(&all[i].arena);
+    }
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM outcomes WHERE state = 'SUCCEEDED'"),
+               COUNT - 1);
+    pipeline_close(pipeline);
+}
+
 TEST_EACH_DB(OPS_9_a_full_pipeline_refuses_at_once)
 {
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){ .waiting_max = 2 });

@@ -162,7 +162,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     struct pawl_error error = {0};
     tx->arena = &p->arena;
     tx->operations = group->count;
-    if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
+    if (!tx_settle(tx, &error) || !witness_read(tx, &witness, &error)) {  // refused at last
         if (group->count > 1 || tx->hopeful)
             return GROUP_SPOILT;
         set_error_of_done(group, &error);

@@ -172,8 +172,8 @@ db_run(struct tx *tx, enum query query, const struct value *values, size_t count
        int64_t *changed, struct pawl_error *err);
 
 // Whether to hope: a statement that will change its row unless somebody else was faster may be held
-// back with sql_later and taken as done. If the hope fails so does the transaction, and all of it is
-// run again without any. Where the database is at the end of a wire that is well worth it.
+// back with sql_later and taken as done. If the hope fails so does the transaction, and all of it
+// is run again without any. Where the database is at the end of a wire that is well worth it.
 bool tx_hopes(const struct tx *tx);
 
 // For the statements of store/later.h: runs with others of its kind, before the transaction ends or

@@ -244,10 +244,10 @@ static bool run_many(struct db *db, enum query query, const struct value *values
     SCOPED(arena) struct arena arena = {0};
     size_t count = (size_t)queries[query].arguments;
     char name[MANY_NAME_BYTES];
-    bool bound = prepare_one(postgres, query, err)
-              && (rows == 1 ? bind_all(postgres, values, count, err)
-                            : postgres_prepare_many(postgres, query, err)
-                                  && postgres_bind_many(postgres, &arena, query, values, rows, err));
+    if (!prepare_one(postgres, query, err))
+        return false;
+    bool bound = rows == 1 ? bind_all(postgres, values, count, err)
+                           : postgres_bind_many(postgres, &arena, query, values, rows, err);
     if (!bound)
         return false;
     PGresult *result = run(postgres, rows == 1 ? queries[query].name : many_name(query, name),

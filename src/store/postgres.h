@@ -1,8 +1,9 @@
 // The PostgreSQL driver's own page: what its files share. Nothing outside them sees it.
 //
 // postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements,
-// postgres_many.c those for many rows; postgres_guest.c runs the application's SQL; postgres_error.c says what went wrong;
-// postgres_lock.c holds locks for hold.c; postgres_library.c loads libpq.
+// postgres_many.c those for many rows; postgres_guest.c runs the application's SQL;
+// postgres_error.c says what went wrong; postgres_lock.c holds locks for hold.c;
+// postgres_library.c loads libpq.
 #pragma once
 
 #include <semaphore.h>

@@ -90,7 +90,7 @@ static bool learn_types(struct postgres *postgres, enum query query, struct pawl
     return true;
 }
 
-bool postgres_prepare_many(struct postgres *postgres, enum query query, struct pawl_error *err)
+static bool prepare_many(struct postgres *postgres, enum query query, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     char name[MANY_NAME_BYTES];
@@ -160,6 +160,8 @@ bool postgres_bind_many(struct postgres *postgres, struct arena *arena, enum que
                         const struct value *values, size_t rows, struct pawl_error *err)
 {
     struct binding *binding = &postgres->binding;
+    if (!prepare_many(postgres, query, err))
+        return false;
     int count = queries[query].arguments;
     for (int i = 0; i < count; i++) {
         struct str array = array_of(arena, types[kind_of(postgres, query, i)].oid, values + i, rows,
