@@ -16,7 +16,7 @@ FILLS ?= 200
 FILES ?= 10000
 export DESTDIR
 
-.PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
+.PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full bench-postgres
 .PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
@@ -77,6 +77,11 @@ bench-full: ## the same in full, into docs/benchmarks.*: ten minutes and 10 GB b
 	@tools/packages build bench
 	@tools/build build pawl
 	@bench/suite
+
+bench-postgres: ## Pawl on PostgreSQL beside graphile-worker and pg-boss, into docs/benchmarks.md
+	@tools/packages build test
+	@tools/build build pawl
+	@bench/postgres --queued 1000000 --output docs/benchmarks.md
 
 torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
 	@tools/packages build test

@@ -1,4 +1,5 @@
-// The control: what the machine and its database can do at most. Every figure of Pawl is a part of it.
+// The control: what the machine and its database can do at most. Every figure of Pawl is a part of
+// it.
 //
 // Plain inserts of the row of a job, with its indexes and rising keys and nothing else, into a
 // fresh SQLite file, or a fresh table of the same server: no checks, no foreign keys, no triggers,
