@@ -16,7 +16,8 @@ FILLS ?= 200
 FILES ?= 10000
 export DESTDIR
 
-.PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full bench-postgres
+.PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
+.PHONY: bench-postgres
 .PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 

@@ -47,8 +47,9 @@ static bool insert_row(void *connection, const struct control_row *row, struct s
     const char *values[PARAMETERS] = { numbers[0], numbers[1], numbers[2], row->text, payload.s };
     const int lengths[PARAMETERS] = { 0, 0, 0, 0, (int)payload.n };
     const int formats[PARAMETERS] = { 0, 0, 0, 0, 1 };
-    return good(connection, pq.execPrepared(connection, "control", PARAMETERS, values, lengths, formats, 0),
-                err);
+    PGresult *result = pq.execPrepared(connection, "control", PARAMETERS, values, lengths, formats,
+                                       0);
+    return good(connection, result, err);
 }
 
 static void close_connection(void *connection, bool last)

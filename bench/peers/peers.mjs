@@ -15,8 +15,8 @@ function* batches() {
   for (let left = count; left > 0; left -= BATCH) yield Math.min(left, BATCH);
 }
 
-// The default configuration: one job at a time, each fetched and completed by itself. Jobs are added
-// in batches all the same.
+// The default configuration: one job at a time, each fetched and completed by itself. Jobs are
+// added in batches all the same.
 async function graphileWorker() {
   const logger = new Logger(() => () => {});
   const utils = await makeWorkerUtils({ connectionString: url, logger });
