@@ -68,7 +68,9 @@ bool doubt_resolve(struct sim *sim, struct process *p)
             mark(sim, candidates[i]);
             if (candidates[i] == sim->ghost)  // nothing was written since, or it could not be
                 sim->match.version = sim->acknowledged;
-            sim->ghost_possible = sim->ghost_possible && candidates[i] == sim->before;
+            // As long as nothing was written over it and synced, it may still be in the log.
+            if (candidates[i] == sim->ghost || (sim->doubt && candidates[i] == sim->after))
+                sim->ghost_possible = false;
             bool expected = candidates[i] == sim->after;
             settle(sim, p, expected ? "the store is as expected" : "the store is as before");
             return !sim->match.unlike;

@@ -13,7 +13,8 @@
 #include "store/store_url.h"
 
 enum { POSTGRES_LOCKS = 0x5061776c,  // "Pawl": the first half of the keys of advisory locks
-       GUEST_PATH_BYTES = 512 };
+       GUEST_PATH_BYTES = 512,
+       SETTINGS_BYTES = 2048 };
 
 // One answer, whole: other statements can run while it is being read.
 struct answer {
@@ -42,6 +43,7 @@ struct postgres {
     bool fleeting;
     bool writing;           // in a write transaction
     char begin_write[192];
+    char settings[SETTINGS_BYTES];  // of the session
     int64_t version;        // of the schema, as the last write transaction found it; 0: not yet
     bool moved;             // it was another than before
     int64_t changed;        // rows, by the last statement

@@ -1,14 +1,18 @@
 // The application's SQL runs inside a block of PL/pgSQL, in which transactions cannot be ended.
 //
 // The server stops a statement that runs past the guest's time. While a guest is in, names are
-// looked for where the application's are; whatever Pawl does meanwhile has its own path again.
+// looked for where the application's are; whatever Pawl does meanwhile has its own path again, and
+// the session is set up anew, whatever the guest has set. The server would let it change Pawl's
+// tables, whose owner it is: so what the server has counted for them, and what their catalogue
+// looks like, is compared before and after, and a statement that made a difference is taken back.
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/guest.h"
 #include "store/postgres.h"
 
-#define STATEMENT_MS INT64_C(300000)  // for Pawl's own, as postgres_open.c sets it
+enum { TERMS_BYTES = 4096 };
 
 // ----- text that cannot end its transaction
 
@@ -38,28 +42,73 @@ bool postgres_execute_application(struct db *db, const char *sql, struct pawl_er
     return postgres_execute(db, block.s, err);
 }
 
+// ----- Pawl's tables
+
+// A line for each table, index and view: its name, then its row in the catalogue, the rows of it
+// that this transaction has changed, and its triggers.
+static const char look_at_ours[] =
+    ";SELECT coalesce(string_agg(concat_ws(' ', c.relname, c.xmin,"
+    " pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid)"
+    " + pg_stat_get_xact_tuples_deleted(c.oid),"
+    " (SELECT sum(hashtext(t.xmin::text || t.tgname)) FROM pg_trigger t WHERE t.tgrelid = c.oid)),"
+    " E'\\n' ORDER BY c.relname COLLATE \"C\"), '')"
+    " FROM pg_class c WHERE c.relnamespace = to_regnamespace('";
+
+// Runs what sets the terms of the session, and then looks, in one round trip.
+static bool set_and_look(struct postgres *postgres, const char *terms, struct arena *arena,
+                         struct str *ours, struct pawl_error *err)
+{
+    char sql[TERMS_BYTES];
+    int n = snprintf(sql, sizeof sql, "%s%s%s')", terms, look_at_ours, postgres->url.schema);
+    assert(n < TERMS_BYTES);
+    PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
+    if (!result)
+        return false;
+    *ours = str_dup(arena, str_of(pq.getvalue(result, 0, 0)));
+    pq.clear(result);
+    return true;
+}
+
+// Of two lines in the order of their names.
+static struct str first_of(struct str a, struct str b)
+{
+    if (a.n == 0 || b.n == 0)
+        return a.n ? a : b;
+    return memcmp(a.s, b.s, a.n < b.n ? a.n : b.n) <= 0 ? a : b;
+}
+
+static bool are_as_before(struct str before, struct str after, struct pawl_error *err)
+{
+    while (before.n || after.n) {
+        struct str was, is, name, rest;
+        str_cut(before, '\n', &was, &before);
+        str_cut(after, '\n', &is, &after);
+        if (str_eq(was, is))
+            continue;
+        str_cut(first_of(was, is), ' ', &name, &rest);
+        return fail(err, PAWL_FORBIDDEN, "statement refused: it changes %.*s, which belongs to "
+                                         "Pawl",
+                    STR(name));
+    }
+    return true;
+}
+
 // ----- coming and going
 
-static bool set_terms(struct postgres *postgres, const char *path, int64_t statement_ms,
-                      struct pawl_error *err)
+static bool let_in(struct postgres *postgres, struct arena *arena, struct str *ours,
+                   struct pawl_error *err)
 {
-    char sql[GUEST_PATH_BYTES + 128];
-    snprintf(sql, sizeof sql, "SET LOCAL search_path = %s; SET LOCAL statement_timeout = %lld",
-             path, (long long)(statement_ms > 0 ? statement_ms : 1));
-    return postgres_execute(&postgres->db, sql, err);
+    char terms[GUEST_PATH_BYTES + 128];
+    int64_t left_ms = (postgres->guest.until - world_monotonic(postgres->db.world)) / 1000;
+    snprintf(terms, sizeof terms, "SET LOCAL search_path = %s; SET LOCAL statement_timeout = %lld",
+             postgres->guest_path, (long long)(left_ms > 0 ? left_ms : 1));
+    return set_and_look(postgres, terms, arena, ours, err);
 }
 
-static bool let_in(struct postgres *postgres, struct pawl_error *err)
+static bool put_out(struct postgres *postgres, struct arena *arena, struct str *ours,
+                    struct pawl_error *err)
 {
-    int64_t left_us = postgres->guest.until - world_monotonic(postgres->db.world);
-    return set_terms(postgres, postgres->guest_path, left_us / 1000, err);
-}
-
-static bool put_out(struct postgres *postgres, struct pawl_error *err)
-{
-    char path[96];
-    snprintf(path, sizeof path, "%s, pg_temp", postgres->url.schema);
-    return set_terms(postgres, path, STATEMENT_MS, err);
+    return set_and_look(postgres, postgres->settings, arena, ours, err);
 }
 
 static bool is_late(const struct postgres *postgres)
@@ -136,8 +185,11 @@ static bool run(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(tx->db);
     struct pawl_error why = {0};
-    if (let_in(postgres, &why) && postgres_execute_application(tx->db, sql, &why))
-        return true;
+    struct str before, after;
+    SCOPED(arena) struct arena arena = {0};
+    if (let_in(postgres, &arena, &before, &why) && postgres_execute_application(tx->db, sql, &why)
+        && put_out(postgres, &arena, &after, &why))
+        return are_as_before(before, after, err);
     if (is_late(postgres))
         return came_late(postgres, err);
     enum pawl_code code = why.code == PAWL_STORE && !tx->db->lost ? PAWL_CONFLICT : why.code;
@@ -151,7 +203,7 @@ static bool execute(struct tx *tx, const char *sql, struct pawl_error *err)
     if (!tx_mark(tx, err))
         return false;
     if (run(tx, sql, err))
-        return put_out(postgres_of(tx->db), err) && tx_keep(tx, err);
+        return tx_keep(tx, err);
     struct pawl_error unseen;
     bool back = tx_take_back(tx, &unseen);
     (void)back;  // if not, the server has given the transaction up: it cannot commit

@@ -10,8 +10,7 @@
 
 #include "store/postgres.h"
 
-enum { SERVER_VERSION_MIN = 150000,
-       SETTINGS_BYTES = 2048 };
+enum { SERVER_VERSION_MIN = 150000 };
 
 // ----- one connection
 
@@ -76,6 +75,7 @@ static bool is_fit(struct postgres *postgres, struct pawl_error *err)
 // The server looks after a client that is gone as the client does after the server: a dead one
 // keeps no lock.
 static const char everybody[] =
+    "RESET ROLE;"
     "SET search_path = %s, pg_temp;"
     "SET synchronous_commit = %s;"
     "SET lock_timeout = %lld;"
@@ -92,15 +92,20 @@ static const char writers[] =
     "SET enable_seqscan = off; SET enable_bitmapscan = off;"
     "SET enable_hashjoin = off; SET enable_mergejoin = off";
 
-// Where the application's SQL looks for tables: as the database or the role says, then in ours.
+// Where the application's SQL looks for tables and makes them: as the database or the role says,
+// but in ours only last. A role that is called like our schema has it first otherwise.
 static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
 {
-    PGresult *result = postgres_ask(postgres, "SHOW search_path", "cannot set up a session", err);
+    char sql[SETTINGS_BYTES];
+    snprintf(sql, sizeof sql,
+             "SELECT concat(string_agg(quote_ident(s) || ', ', '' ORDER BY n), '%s')"
+             " FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(s, n) WHERE s <> '%s'",
+             postgres->url.schema, postgres->url.schema);
+    PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
     if (!result)
         return false;
-    const char *path = pq.getvalue(result, 0, 0);
-    int n = snprintf(postgres->guest_path, sizeof postgres->guest_path, "%s%s%s", path,
-                     *path ? ", " : "", postgres->url.schema);
+    int n = snprintf(postgres->guest_path, sizeof postgres->guest_path, "%s",
+                     pq.getvalue(result, 0, 0));
     pq.clear(result);
     return n < GUEST_PATH_BYTES
         || fail(err, PAWL_STORE, "%s: its search_path is too long", postgres->url.shown);
@@ -108,10 +113,10 @@ static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
 
 static bool set_up(struct postgres *postgres, struct pawl_error *err)
 {
-    char sql[SETTINGS_BYTES];
-    int n = snprintf(sql, sizeof sql, everybody, postgres->url.schema,
+    char *sql = postgres->settings;
+    int n = snprintf(sql, SETTINGS_BYTES, everybody, postgres->url.schema,
                      postgres->fleeting ? "off" : "on", (long long)(postgres->busy_us / 1000));
-    snprintf(sql + n, sizeof sql - (size_t)n, "%s", postgres->read_only ? readers : writers);
+    snprintf(sql + n, SETTINGS_BYTES - (size_t)n, "%s", postgres->read_only ? readers : writers);
     PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
     pq.clear(result);
     return result != NULL;
