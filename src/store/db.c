@@ -215,18 +215,26 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     return true;
 }
 
+static bool open_and_read(struct db **db, const struct db_options *options, struct arena *arena,
+                          struct tx *tx, struct pawl_error *err)
+{
+    if (!*db && !db_open(db, options, err))
+        return false;
+    assert(*db);
+    return tx_begin(*db, TX_READ, arena, tx, err);
+}
+
 bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
                    struct tx *tx, struct pawl_error *err)
 {
     bool was_open = *db != NULL;
-    if (!*db && !db_open(db, options, err))
-        return false;
-    if (tx_begin(*db, TX_READ, arena, tx, err))
+    if (open_and_read(db, options, arena, tx, err))
         return true;
     if (!was_open || !db_lost(*db))
         return false;
     db_close(*db);
-    return db_open(db, options, err) && tx_begin(*db, TX_READ, arena, tx, err);
+    *db = NULL;
+    return open_and_read(db, options, arena, tx, err);
 }
 
 bool tx_commit(struct tx *tx, struct pawl_error *err)

@@ -7,8 +7,8 @@
 // the transaction, is taken back.
 //
 // On PostgreSQL a guest's statements find the application's tables by the search path that the
-// database or the role has, and Pawl's behind them. There the tables of Pawl's are not guarded, and
-// there is no connection to be had: statements go through guest_execute.
+// database or the role has, and Pawl's behind them. There is no connection to be had: statements go
+// through guest_execute, which takes back what has changed something of Pawl's.
 #pragma once
 
 #include "store/db.h"
