@@ -1,7 +1,8 @@
 -- Every statement of Pawl, by name. One file for both databases: `$1` parameters, times as numbers.
 --
 -- SQL finds, guards and stores; C decides. A statement that moves a job or an execution says so in
--- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it.
+-- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it. One
+-- whose rows may be lost with the machine says why in `-- fleeting:`.
 
 -- ===== migrations
 
@@ -817,6 +818,7 @@ ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id,
        started_at = excluded.started_at, alive_until = excluded.alive_until;
 
 -- name: instance_renew
+-- fleeting: after a power loss nobody of this machine is alive, and an older time says so
 UPDATE instances SET alive_until = $3 WHERE instance = $1 AND boot_id = $2;
 
 -- name: instance_leave
@@ -1449,6 +1451,7 @@ ON CONFLICT (name) DO UPDATE
  WHERE leader.term < excluded.term;
 
 -- name: leader_renew
+-- fleeting: after a power loss its leader is gone, and an older time says so
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND term = $2;
 
 -- name: leader_leave

@@ -250,6 +250,9 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     if (file_is_there(sqlite, err) && log_has_room(sqlite, err)
         && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
         sqlite->writing = true;
+        sqlite->uncounted = false;
+        sqlite->changes_before = sqlite3_total_changes64(sqlite->connection);
+        sqlite->changes_fleeting = 0;
         return true;
     }
     lock_give(&sqlite->lock);
@@ -266,18 +269,37 @@ static void give_lock(struct sqlite *sqlite)
     sqlite->writing = false;
 }
 
+// Whether all that the transaction has changed may be lost with the machine.
+static bool is_fleeting(const struct sqlite *sqlite)
+{
+    return sqlite->changes_fleeting > 0 && !sqlite->uncounted
+        && sqlite3_total_changes64(sqlite->connection) - sqlite->changes_before
+               == sqlite->changes_fleeting;
+}
+
+static int commit_to_disk(struct sqlite *sqlite)
+{
+    bool fleeting = is_fleeting(sqlite);
+    if (fleeting)
+        sqlite_gather_relax(sqlite->connection, true);
+    sqlite->committing = true;
+    int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
+    sqlite->committing = false;
+    if (fleeting)
+        sqlite_gather_relax(sqlite->connection, false);
+    return result;
+}
+
 // A disk that is full, a lock that was not had, or a foreign key of the application's that leads
 // nowhere leaves the transaction uncommitted; after any other error the commit may or may not have
 // reached the disk, and only reopening can tell.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
-    sqlite->committing = true;
-    int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
-    sqlite->committing = false;
+    int result = commit_to_disk(sqlite);
     overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
-        assert(!sqlite_gathered(sqlite->connection));  // or it was not synced
+        assert(!sqlite_gathered(sqlite->connection));  // or it was not written
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -358,11 +380,15 @@ static bool start(struct db *db, enum query query, const struct value *values, s
 static bool next(struct db *db, void *cursor, bool *row, struct pawl_error *err)
 {
     struct statement *statement = cursor;
+    struct sqlite *sqlite = sqlite_of(db);
+    const struct query_row *query = &queries[statement - sqlite->statements];
     int result = sqlite3_step(statement->handle);
     *row = result == SQLITE_ROW;
+    if (query->fleeting && result == SQLITE_DONE)
+        sqlite->changes_fleeting += sqlite3_changes64(sqlite->connection);
     if (result == SQLITE_ROW || result == SQLITE_DONE)
         return true;
-    return sqlite_failed(sqlite_of(db), queries[statement - sqlite_of(db)->statements].name, err);
+    return sqlite_failed(sqlite, query->name, err);
 }
 
 static void finish(void *cursor)

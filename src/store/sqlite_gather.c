@@ -24,6 +24,7 @@ struct gather_vfs {
 struct log_file {
     sqlite3_file base;
     sqlite3_file *real;  // in the memory behind this struct
+    bool relaxed;        // see sqlite_gather_relax
     int failed;          // how a write failed that nobody was told about; SQLITE_OK: none
     int gathered;        // so many bytes ...
     sqlite3_int64 at;    // ... to be written from here on
@@ -69,11 +70,14 @@ static int write_log(sqlite3_file *file, const void *from, int n, sqlite3_int64 
     return SQLITE_OK;
 }
 
+// A log that starts over must have its new header on the disk before anything follows it: else
+// what is left there of the old one could pass for its continuation.
 static int sync_log(sqlite3_file *file, int flags)
 {
     struct log_file *log = log_of(file);
+    bool needed = !log->relaxed || log->at == 0;
     int result = write_and_tell(log);
-    return result != SQLITE_OK ? result : log->real->pMethods->xSync(log->real, flags);
+    return result != SQLITE_OK || !needed ? result : log->real->pMethods->xSync(log->real, flags);
 }
 
 // Behind a write that failed there is an older page.
@@ -167,6 +171,13 @@ static struct log_file *log_under(sqlite3 *connection)
     sqlite3_file *file = NULL;
     sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
     return file && file->pMethods == &log_methods ? log_of(file) : NULL;
+}
+
+void sqlite_gather_relax(sqlite3 *connection, bool relaxed)
+{
+    struct log_file *log = log_under(connection);
+    if (log)
+        log->relaxed = relaxed;
 }
 
 bool sqlite_gathered(sqlite3 *connection)
