@@ -10,6 +10,8 @@ FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
 STRIDE ?= 1
+LOST ?= 100
+ROUNDS ?= 3
 SEEDS ?= 1..20000
 SIM_S ?= 600
 FILLS ?= 200
@@ -99,15 +101,21 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
-torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=10000 during recovery
+torture-power: ## LOSSES=100000 power losses, COMPOUND=10000 each in recovery and after failed syncs
 	@tools/packages build test
 	@tools/build build
-	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) POWER_FORGOTTEN=$(COMPOUND) BUILD=build \
+	    build/tests/power_test
 
 torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
 	@tools/packages build test
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+
+torture-answers: ## every test with 1 in LOST=100 commits done and reported failed, ROUNDS=3 times
+	@tools/packages build test
+	@tools/build build
+	@tools/torture-answers build --one-in $(LOST) --rounds $(ROUNDS) --seed $(SEED)
 
 torture-damage: ## FILES=10000 damaged files under ASan, a disk filled and freed FILLS=200 times
 	@tools/packages build test

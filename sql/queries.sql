@@ -909,6 +909,10 @@ SELECT e.job, e.org, (SELECT coalesce(max(l.seq), 0) FROM execution_logs l WHERE
   FROM executions e
  WHERE e.id = $1 AND e.id_low = $2;
 
+-- Whether a line that was numbered so is there: the commit that stored it may have been in doubt.
+-- name: log_known
+SELECT count(*) FROM execution_logs WHERE job = $1 AND seq = $2 AND execution = $3 AND at = $4;
+
 -- name: log_insert
 INSERT INTO execution_logs (job, seq, org, execution, at, text) VALUES ($1, $2, $3, $4, $5, $6);
 

@@ -156,10 +156,11 @@ void stage_measure(struct stage *stage)
 {
     struct pawl_error err = {0};
     struct script s = stage_begin(stage);
-    crash_vfs.changes = crash_vfs.operations = 0;
+    crash_vfs.changes = crash_vfs.operations = crash_vfs.count[VFS_SYNC] = 0;
     MUST(stage_play(stage, &s, &err));
     stage->changes = crash_vfs.changes;
     stage->operations = crash_vfs.operations;
+    stage->syncs = crash_vfs.count[VFS_SYNC];
 }
 
 // Or most of what a play does would be copying back what its preparation wrote.

@@ -2,7 +2,7 @@
 //
 // A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
 // its witness (reach.h). If it is there, the answers stand; if not, the operations are run again.
-// Operations that leave no event (heartbeats, steps) may be run twice without harm.
+// Operations that leave no event (heartbeats, steps, lines of a log) may be run twice without harm.
 #include "run/pipeline.h"
 
 #include <assert.h>
@@ -251,7 +251,6 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
 // doubt without a witness is repeated once more and then called what it is.
 static void run_alone(struct pipeline *p, struct operation *operation)
 {
-    struct pawl_error last = {0};
     for (int tries = 0; tries < 3; tries++) {
         struct queue rest, group;
         queue_init(&rest);
@@ -259,12 +258,11 @@ static void run_alone(struct pipeline *p, struct operation *operation)
         queue_add(&rest, operation);
         if (group_run(p, &rest, &group, false) == GROUP_ANSWERED)
             return;
-        last = operation->error;
-        if (last.code != PAWL_OK)
+        if (operation->error.code != PAWL_OK)
             return;  // the store failed under it
     }
-    last.code = PAWL_IN_DOUBT;
-    operation->error = last;
+    (void)!fail(&operation->error, PAWL_IN_DOUBT,  // the error is the answer
+                "the outcome of its commit was unknown several times in a row");
 }
 
 static void run_each_alone(struct pipeline *p, struct queue *group)
