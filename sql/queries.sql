@@ -1,7 +1,8 @@
 -- Every statement of Pawl, by name. One file for both databases: `$1` parameters, times as numbers.
 --
 -- SQL finds, guards and stores; C decides. A statement that moves a job or an execution says so in
--- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it.
+-- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it. One
+-- whose rows may be lost with the machine says why in `-- fleeting:`.
 
 -- ===== migrations
 
@@ -839,6 +840,7 @@ ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id,
        started_at = excluded.started_at, alive_until = excluded.alive_until;
 
 -- name: instance_renew
+-- fleeting: after a power loss nobody of this machine is alive, and an older time says so
 UPDATE instances SET alive_until = $3 WHERE instance = $1 AND boot_id = $2;
 
 -- name: instance_leave
@@ -928,6 +930,10 @@ SELECT event, name FROM audit_event_names ORDER BY event;
 SELECT e.job, e.org, (SELECT coalesce(max(l.seq), 0) FROM execution_logs l WHERE l.job = e.job)
   FROM executions e
  WHERE e.id = $1 AND e.id_low = $2;
+
+-- Whether a line that was numbered so is there: the commit that stored it may have been in doubt.
+-- name: log_known
+SELECT count(*) FROM execution_logs WHERE job = $1 AND seq = $2 AND execution = $3 AND at = $4;
 
 -- name: log_insert
 INSERT INTO execution_logs (job, seq, org, execution, at, text) VALUES ($1, $2, $3, $4, $5, $6);
@@ -1471,6 +1477,7 @@ ON CONFLICT (name) DO UPDATE
  WHERE leader.term < excluded.term;
 
 -- name: leader_renew
+-- fleeting: after a power loss its leader is gone, and an older time says so
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND term = $2;
 
 -- name: leader_leave

@@ -4,6 +4,8 @@
 A query starts with `-- name: x` and ends at the next one. Notes right below the name:
   -- moves: job QUEUED -> RUNNING    a move the statement makes; a test checks it by the state table
   -- scans: why                      it may read a whole table; a test refuses that for all others
+  -- fleeting: why                   what it writes may be gone after a power loss; a commit with
+                                     nothing else is not waited for
   -- invariant: sentence             (verify.sql) a row answered is a violation of this sentence
 Dialects: a line that ends in `--sqlite` is for SQLite only, a line that starts with `--postgres:`
 for PostgreSQL only, and there INTEGER is BIGINT and a column of TEXT is ordered by its bytes, as
@@ -46,9 +48,10 @@ def dialect(text, name):
 def queries_of(path):
     found, current = [], None
     for line in path.read_text().splitlines():
-        note = re.match(r"-- (name|moves|scans|invariant): (.*)", line)
+        note = re.match(r"-- (name|moves|scans|fleeting|invariant): (.*)", line)
         if note and note[1] == "name":
-            current = dict(name=note[2].strip(), body=[], moves=[], scans="", invariant="")
+            current = dict(name=note[2].strip(), body=[], moves=[], scans="", fleeting="",
+                           invariant="")
             found.append(current)
         elif note and current and not current["body"]:
             key, value = note[1], note[2].strip()
@@ -140,6 +143,7 @@ def copy_texts(name, table, counted):
 def copy_of(name, table, counted):
     texts = copy_texts(name, table, counted)
     queries = [dict(name=f"copy_{verb}_{name}", moves=[], scans="the whole store is copied",
+                    fleeting="",
                     invariant="", arguments=len(set(re.findall(r"\$(\d+)", text))),
                     sqlite="SELECT 0" if verb == "counter" else text, postgres=text)
                for verb, text in texts.items()]
@@ -189,6 +193,7 @@ def main():
                    f"        .arguments = {q['arguments']},",
                    f"        .moves = {json.dumps('; '.join(q['moves']))},",
                    f"        .scans = {json.dumps(q['scans'])},",
+                   f"        .fleeting = {json.dumps(bool(q['fleeting']))},",
                    f"        .invariant = {json.dumps(q['invariant'])},",
                    f"        .sqlite =\n        {c_text(q[SQLITE])},",
                    f"        .postgres =\n        {c_text(q[POSTGRES])},", "    },"]

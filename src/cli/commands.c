@@ -344,7 +344,8 @@ static const struct command commands[] = {
     { "bench", "", 0, 0, "measure what Pawl does on this machine, beside plain inserts",
       .details =
           "Every figure stands beside a control of the same run: plain inserts of the same row\n"
-          "into a fresh SQLite file, equally durable. Compare ratios: seconds are the disk's.\n"
+          "into a fresh SQLite file, or a fresh table of the same PostgreSQL server, equally\n"
+          "durable. Compare ratios: seconds are the disk's.\n"
           "\n"
           "lifecycle_per_s is jobs / (time to enqueue all + time to drain all), in transactions\n"
           "of --batch jobs: enqueue; claim and start; commit and end. The last two are the drain\n"

@@ -2,7 +2,7 @@
 //
 // A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
 // its witness (reach.h). If it is there, the answers stand; if not, the operations are run again.
-// Operations that leave no event (heartbeats, steps) may be run twice without harm.
+// Operations that leave no event (heartbeats, steps, lines of a log) may be run twice without harm.
 #include "run/pipeline.h"
 
 #include <assert.h>
@@ -163,8 +163,8 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     struct pawl_error error = {0};
     tx->arena = &p->arena;
     tx->operations = group->count;
-    if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
-        if (group->count > 1)
+    if (!tx_settle(tx, &error) || !witness_read(tx, &witness, &error)) {  // refused at last
+        if (group->count > 1 || tx->hopeful)
             return GROUP_SPOILT;
         set_error_of_done(group, &error);
         return GROUP_ANSWERED;
@@ -217,9 +217,9 @@ static bool group_begin(struct pipeline *p, struct tx *tx, struct witness *befor
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
-// stays in `rest`.
+// stays in `rest`. The first time they hope, and may be joined by more.
 static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
-                                bool with_more)
+                                bool first)
 {
     struct pawl_error error = {0};
     struct witness before;
@@ -232,6 +232,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
     }
     tx.queue_terms = atomic_load(&p->terms);
     tx.rules = atomic_load(&p->rules);
+    tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
         struct operation *operation = queue_take(rest);
@@ -239,7 +240,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         if (!attempt(&tx, operation))
             return GROUP_SPOILT;
     } while (rest->first && world_monotonic(p->world) < end);
-    struct operation *more = with_more ? ask_for_more(p, tx.news) : NULL;
+    struct operation *more = first ? ask_for_more(p, tx.news) : NULL;
     if (more) {
         queue_add(group, more);
         if (!attempt(&tx, more))
@@ -252,7 +253,6 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
 // doubt without a witness is repeated once more and then called what it is.
 static void run_alone(struct pipeline *p, struct operation *operation)
 {
-    struct pawl_error last = {0};
     for (int tries = 0; tries < 3; tries++) {
         struct queue rest, group;
         queue_init(&rest);
@@ -260,12 +260,11 @@ static void run_alone(struct pipeline *p, struct operation *operation)
         queue_add(&rest, operation);
         if (group_run(p, &rest, &group, false) == GROUP_ANSWERED)
             return;
-        last = operation->error;
-        if (last.code != PAWL_OK)
+        if (operation->error.code != PAWL_OK)
             return;  // the store failed under it
     }
-    last.code = PAWL_IN_DOUBT;
-    operation->error = last;
+    (void)!fail(&operation->error, PAWL_IN_DOUBT,  // the error is the answer
+                "the outcome of its commit was unknown several times in a row");
 }
 
 static void run_each_alone(struct pipeline *p, struct queue *group)

@@ -77,8 +77,9 @@ static json_t *show_str(struct arena *arena, const struct config_row *row, const
 // Without its passwords.
 static json_t *show_store(struct arena *arena, const struct config_row *row, const void *from)
 {
+    (void)row;
     struct str shown = url_shown(arena, *(const struct str *)from);
-    return show_str(arena, row, &shown);
+    return json_stringn(shown.s, shown.n);
 }
 
 static void read_word(const struct reading *r, const struct config_row *row,

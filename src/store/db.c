@@ -28,7 +28,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
     (*db)->counts = counts_new();
-    (*db)->later = later_new();
+    (*db)->later = later_new((*db)->driver->rows_at_once);
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
     (*db)->files = blobs_path(options->url);
@@ -215,18 +215,26 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     return true;
 }
 
+static bool open_and_read(struct db **db, const struct db_options *options, struct arena *arena,
+                          struct tx *tx, struct pawl_error *err)
+{
+    if (!*db && !db_open(db, options, err))
+        return false;
+    assert(*db);
+    return tx_begin(*db, TX_READ, arena, tx, err);
+}
+
 bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
                    struct tx *tx, struct pawl_error *err)
 {
     bool was_open = *db != NULL;
-    if (!*db && !db_open(db, options, err))
-        return false;
-    if (tx_begin(*db, TX_READ, arena, tx, err))
+    if (open_and_read(db, options, arena, tx, err))
         return true;
     if (!was_open || !db_lost(*db))
         return false;
     db_close(*db);
-    return db_open(db, options, err) && tx_begin(*db, TX_READ, arena, tx, err);
+    *db = NULL;
+    return open_and_read(db, options, arena, tx, err);
 }
 
 bool tx_commit(struct tx *tx, struct pawl_error *err)
@@ -268,6 +276,11 @@ void tx_end(struct tx *tx)
     if (tx->interned)
         names_forget(tx->db->names);  // a name interned by this transaction does not exist
     key_index_take_back(tx);
+}
+
+bool tx_hopes(const struct tx *tx)
+{
+    return tx->hopeful && tx->db->driver->hopes;
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)

@@ -115,6 +115,7 @@ struct tx {
     bool has_limits;                // engine/limit.h has something to say
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
+    bool hopeful;                   // whoever runs it runs it again if that was wrong: tx_hopes
 };
 
 enum tx_mode { TX_READ, TX_WRITE };
@@ -178,7 +179,12 @@ CHECKED bool
 db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
        int64_t *changed, struct pawl_error *err);
 
-// For the inserts of store/later.h: runs with others of its kind, before the transaction ends or
+// Whether to hope: a statement that will change its row unless somebody else was faster may be held
+// back with sql_later and taken as done. If the hope fails so does the transaction, and all of it
+// is run again without any. Where the database is at the end of a wire that is well worth it.
+bool tx_hopes(const struct tx *tx);
+
+// For the statements of store/later.h: runs with others of its kind, before the transaction ends or
 // another statement could miss it. What the database refuses is refused then.
 #define sql_later(tx, query, err, ...) \
     db_later((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))

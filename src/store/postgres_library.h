@@ -12,8 +12,9 @@
 // clang-format off
 #define PQ_FUNCTIONS(X) \
     X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(conninfoFree) X(conninfoParse) \
+    X(describePrepared) \
     X(errorMessage) X(escapeLiteral) X(exec) X(execPrepared) X(finish) X(freemem) X(ftype) \
-    X(getisnull) X(getlength) X(getvalue) X(ntuples) X(parameterStatus) X(prepare) \
+    X(getisnull) X(getlength) X(getvalue) X(ntuples) X(paramtype) X(parameterStatus) X(prepare) \
     X(resultErrorField) X(resultStatus) X(serverVersion) X(setNoticeProcessor) X(status) \
     X(transactionStatus)
 // clang-format on

@@ -1,6 +1,8 @@
 // The named queries and migrations of sql/, as tables made at build time by tools/embed_sql.py.
 #pragma once
 
+#include <stdbool.h>
+
 #include "queries.gen.h"
 
 struct query_row {
@@ -8,6 +10,7 @@ struct query_row {
     int arguments;
     const char *moves;      // `execution LEASED -> IN_PROGRESS; job …`: checked by the state tables
     const char *scans;      // why it may read a whole table; empty: it may not
+    bool fleeting;          // what it writes need not outlive the machine
     const char *invariant;  // a row answered is a violation of this sentence
     const char *sqlite, *postgres;
 };

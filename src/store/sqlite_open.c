@@ -142,7 +142,7 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    bool gathers = !sqlite->read_only && !sqlite->fleeting && !sqlite->shared;
+    bool gathers = !sqlite->read_only && !sqlite->fleeting;
     const char *vfs = gathers ? sqlite_gather() : NULL;
     if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,
