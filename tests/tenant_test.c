@@ -15,7 +15,7 @@ static const struct {
     { "by the fence: the execution, its attempt and its worker, who is of one org",
       "execution_start execution_renew execution_renew_all execution_progress execution_commit "
       "execution_commit_done execution_commit_done_of_key execution_done execution_abort "
-      "execution_finish_give_back execution_held log_place" },
+      "execution_finish_give_back execution_held log_place log_known" },
     { "changes by the row key of a job, an execution, an artifact, a batch or a schedule that the "
       "same transaction has loaded for its caller, whose org is compared there",
       "parked_delete wait_limit_delete artifact_delete artifact_inputs_delete wait_delete "

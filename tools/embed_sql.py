@@ -143,8 +143,7 @@ def copy_texts(name, table, counted):
 def copy_of(name, table, counted):
     texts = copy_texts(name, table, counted)
     queries = [dict(name=f"copy_{verb}_{name}", moves=[], scans="the whole store is copied",
-                    fleeting="",
-                    invariant="", arguments=len(set(re.findall(r"\$(\d+)", text))),
+                    fleeting="", invariant="", arguments=len(set(re.findall(r"\$(\d+)", text))),
                     sqlite="SELECT 0" if verb == "counter" else text, postgres=text)
                for verb, text in texts.items()]
     return dict(name=name, keys=table["keys"], queries=queries, verbs=list(texts),

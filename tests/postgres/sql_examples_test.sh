@@ -54,7 +54,8 @@ ended() { # ended N: so many jobs have, within a minute
 }
 
 one "CREATE ROLE shop_$$ LOGIN; GRANT USAGE ON SCHEMA pawl TO shop_$$;
-     GRANT EXECUTE ON FUNCTION pawl.enqueue TO shop_$$; GRANT CREATE ON SCHEMA public TO shop_$$"
+     GRANT EXECUTE ON FUNCTION pawl.enqueue TO shop_$$; GRANT CREATE ON SCHEMA public TO shop_$$;
+     GRANT shop_$$ TO pawl"
 cat >pawl.yaml <<YAML
 listen: 127.0.0.1:0
 job_types:
