@@ -78,8 +78,15 @@ sees() { # sees ORG OTHER
 sees $a $b
 sees $b $a
 # A stream has no end: it is left when what is looked for has come.
-curl -s -N -m 60 -H "Authorization: Bearer ${key[$b]}" -H 'Last-Event-ID: 0' \
-    "http://127.0.0.1:$port/v1/events" 2>/dev/null | tee said | grep -q "${job[$b]}"
+curl -s -N -m 60 -H "Authorization: Bearer ${key[$b]}" -H 'Last-Event-ID: 0' -o said \
+    "http://127.0.0.1:$port/v1/events" &
+stream=$!
+for _ in $(seq 600); do
+    ! grep -q "${job[$b]}" said || break
+    sleep 0.1
+done
+kill $stream
+wait $stream
 status=200
 check "its own events" own "${job[$b]}" "${job[$a]}"
 
