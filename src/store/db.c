@@ -193,6 +193,12 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     return true;
 }
 
+void tx_has_news(struct tx *tx, int64_t type)
+{
+    tx->news_type = !tx->news || tx->news_type == type ? type : NEWS_ANY;
+    tx->news = true;
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);

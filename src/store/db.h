@@ -104,6 +104,7 @@ struct tx {
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
+    int64_t news_type;            // the one type of job it is about; NEWS_ANY: of several, or all
     struct key_newest keys;
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
@@ -112,6 +113,10 @@ struct tx {
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
 };
+
+enum { NEWS_ANY = -1 };
+// Says that jobs of a type (a number of names.h), or NEWS_ANY, may be claimed that could not before.
+void tx_has_news(struct tx *tx, int64_t type);
 
 enum tx_mode { TX_READ, TX_WRITE };
 
