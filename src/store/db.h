@@ -115,7 +115,7 @@ struct tx {
 };
 
 enum { NEWS_ANY = -1 };
-// Says that jobs of a type (a number of names.h), or NEWS_ANY, may be claimed that could not before.
+// Says that jobs of a type (a number of names.h), or NEWS_ANY, may be claimed that could not be.
 void tx_has_news(struct tx *tx, int64_t type);
 
 enum tx_mode { TX_READ, TX_WRITE };
