@@ -41,7 +41,8 @@ static _Noreturn void be_the_other(const struct attempt *attempt, int answer)
 {
     struct told told = {0};
     bool changed = geteuid() != 0
-                || (setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+                || (setresgid(NOBODY, NOBODY, NOBODY) == 0
+                    && setresuid(NOBODY, NOBODY, NOBODY) == 0);
     told.done = changed && try(attempt, &told.why);
     _exit(changed && write(answer, &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
 }
@@ -66,7 +67,8 @@ static struct told try_as_another(struct attempt attempt)
 static struct scratch store_of_ours(void)
 {
     struct scratch scratch = scratch_open();
-    struct box box = { .url = str_of(scratch_store(&scratch)), .caller = { .org_id = DEFAULT_ORG } };
+    struct box box = { .url = str_of(scratch_store(&scratch)),
+                       .caller = { .org_id = DEFAULT_ORG } };
     virtual_world_init(&box.world, SECONDS(1800000000), 42);
     box.db = box_second(&box, false);
     must_enqueue(&box, "report");
