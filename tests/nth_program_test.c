@@ -78,7 +78,9 @@ static bool work(const char *url, int64_t n, bool *enqueued, struct pawl_error *
     bool done = pawl_open(&pawl, &(struct pawl_options){ .store = url, .virtual_time = true }, err)
              && pawl_handle(pawl, &handler, err) && pawl_start(pawl, err)
              && (*enqueued = pawl_enqueue(pawl, &job, NULL, err))
-             && pawl_run_until_idle(pawl, err) && pawl_drain(pawl, 0, err);
+             && pawl_run_until_idle(pawl, err)
+             && pawl_advance(pawl, MINUTES(2), err)  // leases of a program that ended are over
+             && pawl_drain(pawl, 0, err);
     pawl_stop(pawl, 0);
     pawl_close(pawl);
     return done;
@@ -101,7 +103,8 @@ static bool run_program(void *self, int64_t n, bool for_ever, struct torture *t)
                  && verify(box->db, &(struct verify_options){0}, &verified, &err)
                  && verified.violations == 0
                  && box_number(box, "SELECT count(*) FROM pawl_jobs"
-                                    " WHERE state <> 'SUCCEEDED'") == 0;
+                                    " WHERE state <> 'SUCCEEDED'")
+                        == 0;
     if (!survived)
         print_message("allocation %lld%s: %s (after `%s`)\n", (long long)n,
                       for_ever ? " and on" : "", err.message, told.message);
