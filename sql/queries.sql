@@ -53,6 +53,14 @@ SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END,
             THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
+-- ===== tenants
+
+-- From here on the transaction sees rows of this org only: see sql/schema/0019_wall.sql.
+-- name: wall_up
+SELECT $1 --sqlite
+--postgres: SELECT set_config('pawl.org', $1::BIGINT::TEXT, true)
+;
+
 -- ===== names
 
 -- name: store_secret
@@ -131,6 +139,20 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
    --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($3, j.project_id) > 0))
  GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
  ORDER BY count(*) DESC, w.id LIMIT $2;
+
+-- ===== jobs that were enqueued in SQL
+
+-- name: posted_waiting
+SELECT id FROM posted_jobs WHERE id > 0 ORDER BY id LIMIT $1;
+
+-- name: posted_load
+SELECT id, id_low, org_id, project_id, idempotency_key, job_type, payload, queue, priority,
+       serial_key, limit_key, policy, scheduled_for, max_wait_ms, correlation_id, submit,
+       posted_by, posted_at
+  FROM posted_jobs WHERE id = $1;
+
+-- name: posted_delete
+DELETE FROM posted_jobs WHERE id = $1;
 
 -- ===== jobs
 

@@ -140,6 +140,9 @@ static const char *const undo[] = {
            "DROP TABLE job_limit_waits; DROP TABLE job_type_pauses;"
            "ALTER TABLE jobs DROP COLUMN limit_key;"
            "DELETE FROM audit_event_names WHERE event BETWEEN 54 AND 57;",
+    [17] = "DROP TABLE store_copy; DELETE FROM schema_compatible WHERE version = 17;",
+    [18] = "DROP TABLE posted_jobs; DELETE FROM schema_compatible WHERE version = 18;",
+    [19] = "DELETE FROM schema_compatible WHERE version = 19;",
 };
 // clang-format on
 

@@ -43,6 +43,7 @@ struct pipeline {
     pthread_cond_t asked;   // ... and has left it
 
     _Atomic(const struct queue_terms *) terms;
+    _Atomic(const struct contract_rules *) rules;
 
     struct reach store;  // the writer's
     struct arena arena;
@@ -230,6 +231,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         return GROUP_ANSWERED;
     }
     tx.queue_terms = atomic_load(&p->terms);
+    tx.rules = atomic_load(&p->rules);
     tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
@@ -443,6 +445,11 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     asked->error = waiter.operation.error;
     return asked->error.code == PAWL_OK
         || fail(err, asked->error.code, "%s", asked->error.message);
+}
+
+void pipeline_set_rules(struct pipeline *p, const struct contract_rules *rules)
+{
+    atomic_store(&p->rules, rules);
 }
 
 void pipeline_set_terms(struct pipeline *p, const struct queue_terms *terms)

@@ -61,6 +61,9 @@ void pipeline_set_more(struct pipeline *pipeline, pipeline_more more, void *self
 // the pipeline.
 void pipeline_set_terms(struct pipeline *pipeline, const struct queue_terms *terms);
 
+// The rules for jobs that came in SQL (engine/posted.h), likewise.
+void pipeline_set_rules(struct pipeline *pipeline, const struct contract_rules *rules);
+
 // One round of the writer: takes a group, commits it, answers it. Says how many it answered; 0
 // means that nothing waited.
 size_t pipeline_round(struct pipeline *pipeline);

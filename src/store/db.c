@@ -301,6 +301,11 @@ bool tx_overwrite(struct tx *tx, struct pawl_error *err)
     return later_run(tx, LATER_ALL, err) && tx->db->driver->overwrite(tx->db, err);
 }
 
+bool tx_wall(struct tx *tx, int64_t org, struct pawl_error *err)
+{
+    return !tx->db->driver->walls || sql_run(tx, Q_WALL_UP, err, INT(org));
+}
+
 bool tx_mark(struct tx *tx, struct pawl_error *err)
 {
     if (!key_index_settle(tx, err) || !counts_settle(tx, err) || !later_run(tx, LATER_ALL, err)

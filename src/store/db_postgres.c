@@ -355,6 +355,7 @@ static void close_all(struct db *db)
 const struct db_driver postgres_driver = {
     .dialect = DIALECT_POSTGRES,
     .alone = true,
+    .walls = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

@@ -21,6 +21,7 @@ struct guest_driver {
 struct db_driver {
     enum dialect dialect;
     bool alone;  // see db_alone
+    bool walls;  // see tx_wall
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);

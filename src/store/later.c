@@ -127,6 +127,19 @@ static bool write_held(struct tx *tx, size_t k, struct pawl_error *err)
         || fail(err, PAWL_STORE, "%s: somebody else was faster", queries[kinds[k].query].name);
 }
 
+bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
+                 struct pawl_error *err)
+{
+    const struct db_driver *driver = tx->db->driver;
+    size_t arguments = (size_t)queries[query].arguments;
+    for (size_t done = 0, some; done < rows; done += some) {
+        some = rows - done < driver->rows_at_once ? rows - done : driver->rows_at_once;
+        if (!driver->run_many(tx->db, query, values + done * arguments, some, err))
+            return false;
+    }
+    return true;
+}
+
 bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
 {
     struct later *later = tx->db->later;

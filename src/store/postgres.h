@@ -50,7 +50,7 @@ struct postgres {
     bool moved;             // it was another than before
     int64_t changed;        // rows, by the last statement
     bool prepared[QUERIES], prepared_many[QUERIES];
-    uint32_t texts_of_many[QUERIES];  // a bit per parameter: the others are numbers
+    uint64_t texts_of_many[QUERIES];  // a bit per parameter: the others are numbers
     struct answer answers[QUERIES];
     struct {
         bool in;

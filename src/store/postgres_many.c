@@ -84,7 +84,7 @@ static bool learn_types(struct postgres *postgres, enum query query, struct pawl
         Oid oid = pq.paramtype(described, i);
         assert(oid == types[NUMBERS].oid || oid == types[TEXTS].oid);
         if (oid == types[TEXTS].oid)
-            postgres->texts_of_many[query] |= 1u << i;
+            postgres->texts_of_many[query] |= UINT64_C(1) << i;
     }
     pq.clear(described);
     return true;
