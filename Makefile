@@ -111,6 +111,7 @@ torture-nth: ## every STRIDE=1st allocation, file operation and store call fails
 	@tools/packages build test
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_program_test
 
 torture-answers: ## every test with 1 in LOST=100 commits done and reported failed, ROUNDS=3 times
 	@tools/packages build test

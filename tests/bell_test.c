@@ -112,7 +112,7 @@ TEST_EACH_DB(RUN_10_without_inotify_the_bell_hears_its_own_process)
     bell_ring(bell);
     EXPECT(rung(bell));
     bell_close(bell);
-    EXPECT_REFUSED(PAWL_USAGE, bell_open(&bell, S("postgres://x"), &err));
+    EXPECT_REFUSED(PAWL_USAGE, bell_open(&bell, S("mysql://x"), &err));
 }
 
 // ----- what rings

@@ -180,7 +180,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
 }
 
 // What somebody wants to add to the group before it is committed.
-static struct operation *ask_for_more(struct pipeline *p, bool news)
+static struct operation *ask_for_more(struct pipeline *p, struct tx *tx)
 {
     pthread_mutex_lock(&p->mutex);
     pipeline_more more = p->more;
@@ -189,7 +189,7 @@ static struct operation *ask_for_more(struct pipeline *p, bool news)
     pthread_mutex_unlock(&p->mutex);
     if (!more)
         return NULL;
-    struct operation *added = more(self, news);
+    struct operation *added = more(self, tx);
     pthread_mutex_lock(&p->mutex);
     p->asking = false;
     pthread_cond_broadcast(&p->asked);
@@ -240,7 +240,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         if (!attempt(&tx, operation))
             return GROUP_SPOILT;
     } while (rest->first && world_monotonic(p->world) < end);
-    struct operation *more = first ? ask_for_more(p, tx.news) : NULL;
+    struct operation *more = first ? ask_for_more(p, &tx) : NULL;
     if (more) {
         queue_add(group, more);
         if (!attempt(&tx, more))

@@ -1,4 +1,5 @@
-// An eventfd for this process and an inotify watch for the others, waited for together.
+// An eventfd for this process, and for the others an inotify watch or a session with the server,
+// waited for together.
 //
 // Both remember a ring that nobody waits for, and both melt many rings into one: the eventfd by
 // counting, inotify because equal events behind each other are one.
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,11 +18,14 @@
 
 #include "base/world.h"
 #include "store/lock_file.h"
+#include "store/server_bell.h"
 #include "store/store_url.h"
 
 struct bell {
     int own;     // eventfd
     int others;  // inotify; -1: there is none to be had
+    struct server_bell *server;  // instead, where the store is on one
+    char name[BELL_NAME_BYTES];
 };
 
 // The machine has a limited number of watches, and a sandbox may have none: then the tick must do.
@@ -37,8 +42,6 @@ static bool watch_lock_file(struct bell *bell, struct str store_url, struct pawl
 {
     char *path = NULL;
     int fd = -1;
-    if (url_names_server(store_url))
-        return true;  // a database on a server: the tick must do
     bool there = lock_file_path(store_url, &path, err) && lock_file_open(path, &fd, err);
     if (there) {
         bell->others = watch(path);
@@ -46,6 +49,15 @@ static bool watch_lock_file(struct bell *bell, struct str store_url, struct pawl
     }
     free(path);
     return there;
+}
+
+static bool hear_others(struct bell *bell, struct str store_url, struct pawl_error *err)
+{
+    if (!url_names_server(store_url))
+        return watch_lock_file(bell, store_url, err);
+    snprintf(bell->name, sizeof bell->name, "%016llx",
+             (unsigned long long)world_random(world_real()));
+    return server_bell_open(&bell->server, store_url, bell->name, err);
 }
 
 bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err)
@@ -56,7 +68,7 @@ bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err)
         return fail(err, PAWL_NO_MEMORY, "no memory for a bell");
     *b = (struct bell){ .own = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .others = -1 };
     bool opened = b->own >= 0
-        ? watch_lock_file(b, store_url, err)
+        ? hear_others(b, store_url, err)
         : fail(err, PAWL_STORE, "cannot make a bell: %s", strerrordesc_np(errno));
     if (opened)
         *bell = b;
@@ -73,12 +85,18 @@ void bell_close(struct bell *bell)
         close(bell->own);
     if (bell->others >= 0)
         close(bell->others);
+    server_bell_close(bell->server);
     free(bell);
 }
 
 bool bell_hears_others(const struct bell *bell)
 {
-    return bell->others >= 0;
+    return bell->server ? server_bell_hears(bell->server) : bell->others >= 0;
+}
+
+const char *bell_name(const struct bell *bell)
+{
+    return bell->name;
 }
 
 static void drain(int fd)
@@ -87,32 +105,50 @@ static void drain(int fd)
     while (read(fd, events, sizeof events) > 0) {}
 }
 
-// Poll for what is left of the time; a signal in between does not make it longer.
-static bool rung_before(struct pollfd *fds, nfds_t count, int64_t timeout_us)
+// Waits for either until then, or for ever; a signal in between is no ring.
+static void wait_until(struct pollfd *fds, nfds_t count, int64_t end)
 {
-    int64_t end = world_monotonic(world_real()) + timeout_us;
-    for (;;) {
-        int64_t left = timeout_us < 0 ? 0 : end - world_monotonic(world_real());
-        if (left < 0)
-            left = 0;
-        struct timespec wait = { left / SECONDS(1), (long)(left % SECONDS(1)) * 1000 };
-        int ready = ppoll(fds, count, timeout_us < 0 ? NULL : &wait, NULL);
-        if (ready >= 0)
-            return ready > 0;
-        assert(errno == EINTR);
-    }
+    int64_t left = end == INT64_MAX ? 0 : end - world_monotonic(world_real());
+    if (left < 0)
+        left = 0;
+    struct timespec wait = { left / SECONDS(1), (long)(left % SECONDS(1)) * 1000 };
+    int ready = ppoll(fds, count, end == INT64_MAX ? NULL : &wait, NULL);
+    assert(ready >= 0 || errno == EINTR);
+    if (ready <= 0)
+        fds[0].revents = fds[1].revents = 0;
 }
 
-bool bell_wait(struct bell *bell, int64_t timeout_us)
+static bool answer(struct bell *bell, const struct pollfd *fds)
 {
-    struct pollfd fds[] = { { .fd = bell->own, .events = POLLIN },
-                            { .fd = bell->others, .events = POLLIN } };  // -1 is passed over
-    if (!rung_before(fds, countof(fds), timeout_us))
+    bool rung = fds[0].revents != 0;
+    if (bell->server)
+        rung = server_bell_look(bell->server, world_monotonic(world_real())) || rung;
+    else
+        rung = rung || fds[1].revents != 0;
+    if (!rung)
         return false;
     drain(bell->own);
     if (bell->others >= 0)
         drain(bell->others);
     return true;
+}
+
+bool bell_wait(struct bell *bell, int64_t timeout_us)
+{
+    int64_t end = timeout_us < 0 ? INT64_MAX : world_monotonic(world_real()) + timeout_us;
+    for (;;) {
+        int64_t until = INT64_MAX;
+        struct pollfd fds[] = {
+            { .fd = bell->own, .events = POLLIN },
+            bell->server ? server_bell_poll(bell->server, &until)
+                         : (struct pollfd){ .fd = bell->others, .events = POLLIN },  // or -1
+        };
+        wait_until(fds, countof(fds), until < end ? until : end);
+        if (answer(bell, fds))
+            return true;
+        if (world_monotonic(world_real()) >= end)
+            return false;
+    }
 }
 
 void bell_ring(struct bell *bell)

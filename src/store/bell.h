@@ -5,6 +5,8 @@
 // file, and only when somebody says that it listens, by a shared lock on another byte: with no
 // listener a commit costs one look more. A listener that dies is none any more.
 //
+// On PostgreSQL it is a notification, for sessions that listen (server_bell.h).
+//
 // A ring is a hint: it says "look", not what there is. It may come for nothing, and it may be lost
 // (no inotify left, the lock file removed), so whoever waits also looks once in a while. Listen
 // first, then look, then wait: what comes in between is waiting. In virtual time nobody waits here.
@@ -14,8 +16,8 @@
 
 struct bell;
 
-// Makes the lock file of the store when it is not there. Without inotify the bell still hears its
-// own process.
+// Makes the lock file of the store when it is not there. Without inotify, or while the server is
+// away, the bell still hears its own process.
 CHECKED bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err);
 void bell_close(struct bell *bell);  // NULL is fine
 bool bell_hears_others(const struct bell *bell);
@@ -26,6 +28,9 @@ bool bell_wait(struct bell *bell, int64_t timeout_us);
 
 // From any thread of this process.
 void bell_ring(struct bell *bell);
+
+// What this process is called among those that ring.
+const char *bell_name(const struct bell *bell);
 
 // ----- for drivers, on the descriptor of the lock file that they have open
 

@@ -237,6 +237,12 @@ bool db_begin_read(struct db **db, const struct db_options *options, struct aren
     return open_and_read(db, options, arena, tx, err);
 }
 
+void tx_has_news(struct tx *tx, int64_t type)
+{
+    tx->news_type = !tx->news || tx->news_type == type ? type : NEWS_ANY;
+    tx->news = true;
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);

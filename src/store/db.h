@@ -108,6 +108,7 @@ struct tx {
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
+    int64_t news_type;            // the one type of job it is about; NEWS_ANY: of several, or all
     struct key_newest keys;
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
@@ -117,6 +118,10 @@ struct tx {
     bool telling;                   // they are being told
     bool hopeful;                   // whoever runs it runs it again if that was wrong: tx_hopes
 };
+
+enum { NEWS_ANY = -1 };
+// Says that jobs of a type (a number of names.h), or NEWS_ANY, may be claimed that could not be.
+void tx_has_news(struct tx *tx, int64_t type);
 
 enum tx_mode { TX_READ, TX_WRITE };
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/bell.h"
 #include "store/postgres_many.h"
 
 enum {
@@ -317,9 +318,19 @@ static bool scrub(struct db *db, bool compact, struct pawl_error *err)
     return !compact || postgres_execute(db, "VACUUM", err);
 }
 
+// In a transaction of its own: inside the one that has the news it would make all commits of the
+// server queue up. Nobody waits for the answer, whoever uses the connection next takes it away; and
+// nobody needs it on disk.
 static void ring(struct db *db)
 {
-    (void)db;
+    struct postgres *postgres = postgres_of(db);
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "BEGIN; SET LOCAL synchronous_commit = off; NOTIFY " POSTGRES_CHANNEL
+             ", '%s %s'; COMMIT",
+             postgres->url.schema, db->bell ? bell_name(db->bell) : "");
+    bool sent = pq.sendQuery(postgres->connection, sql);
+    (void)sent;  // a ring that is lost is no harm: whoever waits looks once in a while
 }
 
 static bool copy(struct db *db, const char *path, const struct copy_watch *watch,

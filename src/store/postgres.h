@@ -2,8 +2,8 @@
 //
 // postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements,
 // postgres_many.c those for many rows; postgres_guest.c runs the application's SQL;
-// postgres_error.c says what went wrong; postgres_lock.c holds locks for hold.c;
-// postgres_library.c loads libpq.
+// postgres_error.c says what went wrong; postgres_lock.c holds locks for hold.c; postgres_bell.c
+// listens for bell.c; postgres_library.c loads libpq.
 #pragma once
 
 #include <semaphore.h>
@@ -15,6 +15,8 @@
 enum { POSTGRES_LOCKS = 0x5061776c,  // "Pawl": the first half of the keys of advisory locks
        GUEST_PATH_BYTES = 512,
        SETTINGS_BYTES = 2048 };
+
+#define POSTGRES_CHANNEL "pawl_news"
 
 // One answer, whole: other statements can run while it is being read.
 struct answer {
@@ -70,6 +72,9 @@ extern const struct guest_driver postgres_guests;
 
 // A connection as all of ours are. NULL after filling `err`.
 PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err);
+
+// The same, only begun: libpq must have been loaded. NULL: no memory.
+PGconn *postgres_connect_start(const struct server_url *url);
 
 // Fills `err` from a result that is not what it should be, frees it and answers false.
 CHECKED bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,

@@ -34,18 +34,37 @@ static bool is_readable(const struct server_url *url, struct pawl_error *err)
 }
 
 // What the URL may say otherwise comes before it; what it may not, behind it.
-PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err)
+enum { PARAMETERS = 11 };
+static const char *const keywords[PARAMETERS] = {
+    "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",
+    "keepalives_count", "tcp_user_timeout", "target_session_attrs", "application_name",
+    "dbname", "client_encoding", NULL,
+};
+
+static void fill(const char **values, const struct server_url *url)
 {
-    static const char *const keywords[] = {
-        "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",
-        "keepalives_count", "tcp_user_timeout", "target_session_attrs", "application_name",
-        "dbname", "client_encoding", NULL,
-    };
-    const char *const values[] = {
+    const char *const all[PARAMETERS] = {
         "10", "1", "10", "5", "3", "20000", "read-write", "pawl", url->connect, "UTF8", NULL,
     };
+    memcpy(values, all, sizeof all);
+}
+
+PGconn *postgres_connect_start(const struct server_url *url)
+{
+    const char *values[PARAMETERS];
+    fill(values, url);
+    PGconn *connection = pq.connectStartParams(keywords, values, 1);
+    if (connection)
+        pq.setNoticeProcessor(connection, hear_nothing, NULL);
+    return connection;
+}
+
+PGconn *postgres_connect(const struct server_url *url, struct pawl_error *err)
+{
+    const char *values[PARAMETERS];
     if (!postgres_load(err) || !is_readable(url, err))
         return NULL;
+    fill(values, url);
     PGconn *connection = pq.connectdbParams(keywords, values, 1);
     bool connected = pq.status(connection) == CONNECTION_OK
                   || fail(err, PAWL_BUSY, "cannot connect to %s: %s", url->shown,

@@ -39,6 +39,7 @@ struct log_file {
     sqlite3_int64 at;    // ... to be written from here on
     char *bytes;
     sqlite3_int64 unsynced;  // the first byte that this transaction wrote; NOWHERE: none
+    sqlite3_int64 skipped;   // the first of a commit whose sync was left out; NOWHERE: none
 };
 
 static struct log_file *log_of(sqlite3_file *file)
@@ -87,12 +88,12 @@ static int write_log(sqlite3_file *file, const void *from, int n, sqlite3_int64 
     return SQLITE_OK;
 }
 
-// Commits whose sync was left out, of this process or another, may be among what Linux takes for
-// clean now. Written again, the next sync brings them to the disk.
-static void write_again(struct log_file *log, sqlite3_int64 end)
+// Commits whose sync was left out are taken for clean too. Written again, the next sync brings them
+// to the disk. What is there already is not touched: a power loss could tear it.
+static void write_skipped_again(struct log_file *log, sqlite3_int64 end)
 {
     const sqlite3_io_methods *real = log->real->pMethods;
-    for (sqlite3_int64 at = 0, n; at < end; at += n) {
+    for (sqlite3_int64 at = log->skipped, n; at < end; at += n) {
         n = end - at < GATHERED_MAX ? end - at : GATHERED_MAX;
         if (real->xRead(log->real, log->bytes, (int)n, at) != SQLITE_OK
             || real->xWrite(log->real, log->bytes, (int)n, at) != SQLITE_OK)
@@ -107,7 +108,7 @@ static void end_before_unsynced(struct log_file *log)
     sqlite3_int64 end = log->unsynced;
     if (end == NOWHERE && log->real->pMethods->xFileSize(log->real, &end) != SQLITE_OK)
         return;
-    write_again(log, end);
+    write_skipped_again(log, end);
     if (log->unsynced != NOWHERE)
         (void)write_now(log, nothing, sizeof nothing, log->unsynced);
 }
@@ -125,6 +126,10 @@ static int sync_log(sqlite3_file *file, int flags)
         result = log->real->pMethods->xSync(log->real, flags);
     if (result != SQLITE_OK)
         end_before_unsynced(log);
+    else if (needed)
+        log->skipped = NOWHERE;
+    else if (log->unsynced < log->skipped)
+        log->skipped = log->unsynced;
     log->unsynced = NOWHERE;
     return result;
 }
@@ -185,7 +190,8 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     struct log_file *log = log_of(file);
     *log = (struct log_file){ .real = (sqlite3_file *)(void *)(log + 1),
                               .bytes = malloc(GATHERED_MAX),
-                              .unsynced = NOWHERE };
+                              .unsynced = NOWHERE,
+                              .skipped = NOWHERE };
     int result = log->bytes ? real->xOpen(real, name, log->real, flags, out) : SQLITE_NOMEM;
     if (result == SQLITE_OK)
         log->base.pMethods = &log_methods;

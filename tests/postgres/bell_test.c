@@ -1,0 +1,129 @@
+// News from other processes, by notifications of the server (RUN-10).
+#include "fixture.h"
+
+#include "store/bell.h"
+
+#define LONG_US SECONDS(60)
+#define QUIET_US MILLISECONDS(700)
+
+struct ear {
+    struct bell *bell;
+    struct db *own;  // whose process has the bell
+};
+
+static struct db *open_with(struct box *box, struct bell *bell)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    struct db_options options = { .url = box->url, .world = &box->world.world, .bell = bell };
+    MUST(db_open(&db, &options, &err));
+    return db;
+}
+
+static struct ear ear_open(struct box *box)
+{
+    struct ear ear = {0};
+    struct pawl_error err = {0};
+    MUST(bell_open(&ear.bell, box->url, &err));
+    ear.own = open_with(box, ear.bell);
+    return ear;
+}
+
+static void ear_close(struct ear *ear)
+{
+    db_close(ear->own);
+    bell_close(ear->bell);
+}
+
+static void enqueue_by(struct box *box, struct db *db)
+{
+    struct db *kept = box->db;
+    box->db = db;
+    must_enqueue(box, "report");
+    box->db = kept;
+}
+
+TEST_EACH_DB(RUN_10_what_another_process_has_enqueued_rings_here)
+{
+    struct ear ear = ear_open(box);
+    EXPECT(bell_hears_others(ear.bell));
+    EXPECT(!bell_wait(ear.bell, 0));
+    must_enqueue(box, "report");
+    EXPECT(bell_wait(ear.bell, LONG_US));
+    ear_close(&ear);
+}
+
+TEST_EACH_DB(RUN_10_a_commit_of_this_process_rings_once)
+{
+    struct ear ear = ear_open(box);
+    enqueue_by(box, ear.own);
+    EXPECT(bell_wait(ear.bell, 0));  // by its eventfd: the commit is over
+    EXPECT(!bell_wait(ear.bell, QUIET_US));
+    ear_close(&ear);
+}
+
+TEST_EACH_DB(RUN_10_a_commit_without_news_rings_nobody)
+{
+    struct ear ear = ear_open(box);
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(tx_commit(&tx, &err));
+    EXPECT(!bell_wait(ear.bell, QUIET_US));
+    ear_close(&ear);
+}
+
+// Not one for each of its jobs.
+TEST_EACH_DB(RUN_10_a_commit_of_many_jobs_rings_once)
+{
+    enum { JOBS = 50 };
+    struct ear ear = ear_open(box);
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_begin(box, &tx);
+    for (int i = 0; i < JOBS; i++) {
+        struct contract contract = contract_for(box, "report");
+        struct job job;
+        bool deduplicated;
+        MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+    }
+    MUST(tx_commit(&tx, &err));
+    EXPECT(bell_wait(ear.bell, LONG_US));
+    EXPECT(!bell_wait(ear.bell, QUIET_US));
+    ear_close(&ear);
+}
+
+static void cut_all(struct box *box)
+{
+    EXPECT(box_number(box, "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+                           " WHERE application_name = 'pawl' AND datname = current_database()")
+           > 0);
+}
+
+// What came while nobody listened is not known, so it rings when somebody does again.
+TEST_EACH_DB(RUN_10_a_session_that_was_cut_listens_again_and_counts_as_news)
+{
+    struct ear ear = ear_open(box);
+    cut_all(box);
+    EXPECT(bell_wait(ear.bell, LONG_US));
+    EXPECT(bell_hears_others(ear.bell));
+    box_reopen(box);
+    must_enqueue(box, "report");
+    EXPECT(bell_wait(ear.bell, LONG_US));
+    ear_close(&ear);
+}
+
+// Another store in the same database has the same channel.
+TEST_EACH_DB(RUN_10_news_of_another_store_ring_nobody)
+{
+    struct ear ear = ear_open(box);
+    struct box other = *box;
+    struct pawl_error err = {0};
+    other.url = str_format(test_arena(), "%.*s&schema=other", STR(box->url));
+    MUST(db_open(&other.db,
+                 &(struct db_options){ .url = other.url, .world = &box->world.world }, &err));
+    must_enqueue(&other, "report");
+    EXPECT(!bell_wait(ear.bell, QUIET_US));
+    db_close(other.db);
+    ear_close(&ear);
+}
