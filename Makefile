@@ -10,6 +10,8 @@ FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
 STRIDE ?= 1
+LOST ?= 100
+ROUNDS ?= 3
 SEEDS ?= 1..20000
 SIM_S ?= 600
 FILLS ?= 200
@@ -19,6 +21,7 @@ CUTS ?= 500
 export DESTDIR
 
 .PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
+.PHONY: bench-postgres
 .PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
@@ -80,6 +83,11 @@ bench-full: ## the same in full, into docs/benchmarks.*: ten minutes and 10 GB b
 	@tools/build build pawl
 	@bench/suite
 
+bench-postgres: ## Pawl on PostgreSQL beside graphile-worker and pg-boss, into docs/benchmarks.md
+	@tools/packages build test
+	@tools/build build pawl
+	@bench/postgres --queued 1000000 --output docs/benchmarks.md
+
 torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
 	@tools/packages build test
 	@tools/build build
@@ -95,15 +103,22 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 	@tools/build build
 	@PAWL="$$PWD/build/pawl" SERVER_KILLS=$(KILLS) node tests/api/run.mjs tests/api/kill_test.mjs
 
-torture-power: ## LOSSES=100000 power losses at random operations, COMPOUND=10000 during recovery
+torture-power: ## LOSSES=100000 power losses, COMPOUND=10000 each in recovery and after failed syncs
 	@tools/packages build test
 	@tools/build build
-	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) BUILD=build build/tests/power_test
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) POWER_FORGOTTEN=$(COMPOUND) BUILD=build \
+	    build/tests/power_test
 
 torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
 	@tools/packages build test
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_program_test
+
+torture-answers: ## every test with 1 in LOST=100 commits done and reported failed, ROUNDS=3 times
+	@tools/packages build test
+	@tools/build build
+	@tools/torture-answers build --one-in $(LOST) --rounds $(ROUNDS) --seed $(SEED)
 
 torture-damage: ## FILES=10000 damaged files under ASan, a disk filled and freed FILLS=200 times
 	@tools/packages build test
@@ -128,8 +143,8 @@ torture-models: ## the models of the protocol in larger sizes: minutes, and giga
 torture-postgres: ## three programs on a server that crashes and loses sessions, BLOWS=200 times
 	@tools/packages build test
 	@tools/build build
-	@POSTGRES_BLOWS=$(BLOWS) BUILD=build PAWL=build/pawl SOURCE="$$PWD" \
-	    tests/postgres/run --sync build/tests/postgres_chaos_test
+	@POSTGRES_BLOWS=$(BLOWS) PAWL_TEST_SYNC=1 BUILD=build PAWL=build/pawl SOURCE="$$PWD" \
+	    tests/postgres/run build/tests/postgres_chaos_test
 
 torture-postgres-cuts: ## CUTS=500 connections cut between a COMMIT and its answer
 	@tools/packages build test

@@ -8,6 +8,7 @@
 #include "bench/measure.h"
 #include "bench/parts.h"
 #include "bench/place.h"
+#include "store/store_url.h"
 
 void bench_note(struct bench *b, enum figure figure, double value)
 {
@@ -24,6 +25,11 @@ void bench_tell(const struct bench_options *options, const char *part, long done
 void bench_progress(const struct bench *b, const char *part, long done, long total)
 {
     bench_tell(&b->options, part, done, total);
+}
+
+bool bench_on_server(const struct bench *b)
+{
+    return b->options.store && url_names_server(str_of(b->options.store));
 }
 
 struct str payload_of(struct arena *arena, long bytes)
@@ -108,14 +114,23 @@ static bool base_options(struct bench *b, struct stand_options *options)
     return b->base != NULL;
 }
 
+// A file beside the store, or a schema of the same server.
+static const char *base_url(struct bench *b)
+{
+    const char *store = b->options.store;
+    struct str url = bench_on_server(b)
+        ? str_format(b->arena, "%s%cschema=pawl_base", store, strchr(store, '?') ? '&' : '?')
+        : str_format(b->arena, "sqlite:%s", place_path(b->arena, PLACE_BASE));
+    return str_cstr(b->arena, url);
+}
+
 static bool base_open(struct bench *b, struct stand *base, struct stand_options options,
                       struct pawl_error *err)
 {
     bool filled = options.orgs > 1 || options.types > 1;
     if (!base_options(b, &options))
         return true;
-    options.store = str_cstr(b->arena, str_format(b->arena, "sqlite:%s",
-                                                  place_path(b->arena, PLACE_BASE)));
+    options.store = base_url(b);
     if (!stand_open(base, &options, err))
         return false;
     if (filled)
@@ -144,8 +159,9 @@ static bool measure_store(struct bench *b, struct stand *stand, struct pawl_erro
         || !stand_drain(stand, b->options.batch, err))
         return false;
     bench_note(b, FIGURE_RSS_BYTES, (double)resident_bytes_max());
-    bool done = control_open(&control, place_path(b->arena, PLACE_CONTROL),
-                             stand->options.payload, err)
+    const char *where = bench_on_server(b) ? b->options.store
+                                           : place_path(b->arena, PLACE_CONTROL);
+    bool done = control_open(&control, where, stand->options.payload, err)
         && measure_beside(b, stand, control, err)
         && measure_runs(b, stand, control, err);
     control_close(control);
@@ -169,6 +185,8 @@ static bool measure(struct bench *b, struct pawl_error *err)
     bool done = stand_open(&stand, &options, err) && measure_store(b, &stand, err);
     stand_end(&stand);
     place_clear(PLACE_STORE);
+    if (bench_on_server(b))
+        return done;
     return done && measure_payload(b, err) && measure_disk(b, err);
 }
 

@@ -1,82 +1,41 @@
-// The same columns as `jobs`, filled as the library fills them.
-#include "bench/control.h"
+// The same rows, whatever the database.
+#include "bench/control_inside.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/id.h"
+#include "bench/crew.h"
+#include "bench/measure.h"
+#include "store/store_url.h"
 
-static const char set_up[] =
-    "PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-    "PRAGMA wal_autocheckpoint=16384;"  // 64 MiB
-    "PRAGMA secure_delete=OFF; PRAGMA cache_size=-16384;"
-    "CREATE TABLE jobs (id INTEGER PRIMARY KEY, id_low INTEGER, org INTEGER, type INTEGER,"
-    " queue INTEGER, priority INTEGER, policy INTEGER, created_at INTEGER, scheduled_for INTEGER,"
-    " max_wait_us INTEGER, serial_key TEXT, idempotency_key TEXT, project_id TEXT,"
-    " actor_type INTEGER, actor_id TEXT, request_id TEXT, correlation_id TEXT, traceparent TEXT,"
-    " authorized_by TEXT, parent INTEGER, origin TEXT, payload TEXT) STRICT;"
-    "CREATE UNIQUE INDEX jobs_org ON jobs (id, org);"
-    "CREATE INDEX jobs_parent ON jobs (parent) WHERE parent IS NOT NULL";
-
-static const char insert[] =
-    "INSERT INTO jobs (id, id_low, org, type, queue, priority, policy, created_at,"
-    " idempotency_key, actor_type, actor_id, request_id, correlation_id, payload)"
-    " VALUES (?1, ?2, 1, 1, 1, 0, 1, ?3, ?4, 0, 'bench', ?4, ?4, ?5)";
-
-enum { LOG_BYTES = 72 << 20, ROW_BYTES = 200 };  // a little more than the log, less than a row
+enum { ROW_BYTES = 200 };  // without its payload, at least
 
 struct control {
-    sqlite3 *connection;
-    sqlite3_stmt *insert;
+    const struct control_kind *kind;
+    const char *where;
+    void *connection;
     struct str payload;
     struct id last;
 };
 
-static bool good(struct control *c, int result, struct pawl_error *err)
+static void next_row(struct id *last, struct control_row *row)
 {
-    return result == SQLITE_OK || result == SQLITE_DONE
-        || fail(err, PAWL_STORE, "the control failed: %s", sqlite3_errmsg(c->connection));
-}
-
-static bool execute(struct control *c, const char *sql, struct pawl_error *err)
-{
-    return good(c, sqlite3_exec(c->connection, sql, NULL, NULL, NULL), err);
-}
-
-void control_close(struct control *c)
-{
-    if (!c)
-        return;
-    sqlite3_finalize(c->insert);
-    sqlite3_close(c->connection);
-    free(c);
-}
-
-static bool insert_one(struct control *c, struct pawl_error *err)
-{
-    char text[ID_TEXT + 1];
-    pawl_time now = world_wall(world_real());
-    c->last = id_after(c->last.high, now, (uint64_t)c->last.low * 0x9e3779b97f4a7c15 + 1);
-    id_format(c->last, text);
-    sqlite3_bind_int64(c->insert, 1, c->last.high);
-    sqlite3_bind_int64(c->insert, 2, c->last.low);
-    sqlite3_bind_int64(c->insert, 3, now);
-    sqlite3_bind_text(c->insert, 4, text, ID_TEXT, SQLITE_STATIC);
-    sqlite3_bind_text64(c->insert, 5, c->payload.s, c->payload.n, SQLITE_STATIC, SQLITE_UTF8);
-    int result = sqlite3_step(c->insert);
-    sqlite3_reset(c->insert);
-    return good(c, result, err);
+    row->now = world_wall(world_real());
+    *last = id_after(last->high, row->now, (uint64_t)last->low * 0x9e3779b97f4a7c15 + 1);
+    row->id = *last;
+    id_format(*last, row->text);
 }
 
 static bool insert_batch(struct control *c, long rows, struct pawl_error *err)
 {
-    if (!execute(c, "BEGIN IMMEDIATE", err))
+    struct control_row row;
+    if (!c->kind->execute(c->connection, c->kind->begin, err))
         return false;
-    for (long i = 0; i < rows; i++)
-        if (!insert_one(c, err))
+    for (long i = 0; i < rows; i++) {
+        next_row(&c->last, &row);
+        if (!c->kind->insert(c->connection, &row, c->payload, err))
             return false;
-    return execute(c, "COMMIT", err);
+    }
+    return c->kind->execute(c->connection, "COMMIT", err);
 }
 
 bool control_insert(struct control *c, long rows, struct pawl_error *err)
@@ -92,17 +51,79 @@ bool control_commit_one(struct control *c, struct pawl_error *err)
     return insert_batch(c, 1, err);
 }
 
-bool control_open(struct control **control, const char *path, struct str payload,
+// ----- many connections
+
+struct inserter {
+    struct member member;
+    struct control control;
+    long rows;
+};
+
+static void *insert_singly(void *self)
+{
+    struct inserter *i = self;
+    struct control_row row;
+    i->member.error.code = PAWL_OK;
+    for (long left = i->rows; left > 0; left--) {
+        next_row(&i->control.last, &row);
+        if (!i->control.kind->insert(i->control.connection, &row, i->control.payload,
+                                     &i->member.error))
+            return NULL;
+    }
+    return NULL;
+}
+
+static bool join(struct control *c, struct inserter *all, long count, long rows,
+                 struct pawl_error *err)
+{
+    for (long i = 0; i < count; i++) {
+        all[i].control = *c;
+        all[i].control.connection = NULL;
+        all[i].control.last.high += (i + 1) << 40;  // a range of its own
+        all[i].rows = rows / count;
+        if (!c->kind->open(&all[i].control.connection, c->where, false, err))
+            return false;
+    }
+    return true;
+}
+
+bool control_crowd(struct control *c, long count, long rows, double *seconds,
+                   struct pawl_error *err)
+{
+    struct inserter *all = calloc((size_t)count, sizeof *all);
+    if (!all)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
+    bool done = join(c, all, count, rows, err);
+    double start = seconds_now();
+    done = done && crew_work(all, sizeof *all, count, insert_singly, err);
+    *seconds = seconds_now() - start;
+    for (long i = 0; i < count; i++)
+        c->kind->close(all[i].control.connection, false);
+    c->last.high += (count + 2) << 40;
+    free(all);
+    return done;
+}
+
+// ----- opening
+
+bool control_open(struct control **control, const char *where, struct str payload,
                   struct pawl_error *err)
 {
     struct control *c = calloc(1, sizeof *c);
     *control = c;
     if (!c)
         return fail(err, PAWL_NO_MEMORY, "no memory for the control");
+    c->kind = url_names_server(str_of(where)) ? &control_postgres : &control_sqlite;
+    c->where = where;
     c->payload = payload;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    return good(c, sqlite3_open_v2(path, &c->connection, flags, NULL), err)
-        && execute(c, set_up, err)
-        && good(c, sqlite3_prepare_v2(c->connection, insert, -1, &c->insert, NULL), err)
-        && control_insert(c, LOG_BYTES / ((long)payload.n + ROW_BYTES), err);
+    return c->kind->open(&c->connection, where, true, err)
+        && control_insert(c, c->kind->warm_up_bytes / ((long)payload.n + ROW_BYTES), err);
+}
+
+void control_close(struct control *c)
+{
+    if (!c)
+        return;
+    c->kind->close(c->connection, true);
+    free(c);
 }

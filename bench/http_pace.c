@@ -78,16 +78,18 @@ static bool commit_once(struct control *control, double *took_us, long commits,
     return true;
 }
 
-static void note_times(struct http_stand *s, double *posts, size_t post_count, double *commits,
-                       size_t commit_count)
+// Of each turn, and of their ratio.
+struct pace_times {
+    double post_p50[TURNS], post_p99[TURNS], commit_p50[TURNS], commit_p99[TURNS], ratio[TURNS];
+};
+
+static void note_times(struct http_stand *s, struct pace_times *t)
 {
-    double post_p99 = quantile(posts, post_count, 0.99);
-    double commit_p99 = quantile(commits, commit_count, 0.99);
-    http_note(s, HTTP_POST_P50_US, median(posts, post_count));
-    http_note(s, HTTP_POST_P99_US, post_p99);
-    http_note(s, HTTP_RAW_COMMIT_P50_US, median(commits, commit_count));
-    http_note(s, HTTP_RAW_COMMIT_P99_US, commit_p99);
-    http_note(s, HTTP_POST_P99_OVER_RAW_P99, post_p99 / commit_p99);
+    http_note(s, HTTP_POST_P50_US, median(t->post_p50, TURNS));
+    http_note(s, HTTP_POST_P99_US, median(t->post_p99, TURNS));
+    http_note(s, HTTP_RAW_COMMIT_P50_US, median(t->commit_p50, TURNS));
+    http_note(s, HTTP_RAW_COMMIT_P99_US, median(t->commit_p99, TURNS));
+    http_note(s, HTTP_POST_P99_OVER_RAW_P99, median(t->ratio, TURNS));
 }
 
 static long turn_of(long jobs, long most)
@@ -99,18 +101,23 @@ static long turn_of(long jobs, long most)
 static bool pace_in_turns(struct http_stand *s, struct pacer *pacers, struct control *control,
                           struct pawl_error *err)
 {
-    static double posts[POSTS_MAX], commits[COMMITS_MAX];
+    static double posts[POSTS_MAX / TURNS], commits[COMMITS_MAX / TURNS];
+    struct pace_times t;
     long post_count = turn_of(s->bench->options.jobs, POSTS_MAX);
     long commit_count = turn_of(s->bench->options.jobs, COMMITS_MAX);
     for (long i = 0; i < TURNS; i++) {
         bench_tell(&s->bench->options, "steady rate", i, TURNS);
-        struct pace pace = { .posts = post_count, .took_us = posts + i * post_count };
-        if (!commit_once(control, commits + i * commit_count, commit_count, err)
+        struct pace pace = { .posts = post_count, .took_us = posts };
+        if (!commit_once(control, commits, commit_count, err)
             || !pace_once(s, pacers, pace, err))
             return false;
+        t.post_p50[i] = median(posts, (size_t)post_count);
+        t.post_p99[i] = quantile(posts, (size_t)post_count, 0.99);
+        t.commit_p50[i] = median(commits, (size_t)commit_count);
+        t.commit_p99[i] = quantile(commits, (size_t)commit_count, 0.99);
+        t.ratio[i] = t.post_p99[i] / t.commit_p99[i];
     }
-    note_times(s, posts, (size_t)(TURNS * post_count), commits,
-               (size_t)(TURNS * commit_count));
+    note_times(s, &t);
     return true;
 }
 

@@ -5,7 +5,7 @@
 #include "bench/measure.h"
 
 enum { IDLE_S = 5,
-       SETTLE_S = 1,        // its start is over, and it has noticed that nobody is connected
+       SETTLE_S = 7,        // its start is over, and what it recorded of it is sealed
        OTHER_FILES = 300 };  // besides long-polls: a server keeps some 256 for other things
 
 bool measure_http_start(struct http_stand *s, struct pawl_error *err)

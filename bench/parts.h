@@ -7,6 +7,8 @@
 void bench_note(struct bench *bench, enum figure figure, double value);
 void bench_progress(const struct bench *bench, const char *part, long done, long total);
 
+bool bench_on_server(const struct bench *bench);  // its store is a server's
+
 struct str payload_of(struct arena *arena, long bytes);  // a JSON object of so many bytes
 
 // The lifecycle on a store, in turns with the control and, when there is one, the base.

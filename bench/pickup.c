@@ -30,6 +30,34 @@ static bool measure_threads(struct bench *b, struct runs *runs, struct pawl_erro
     return true;
 }
 
+struct crowd {
+    struct control *control;
+    long connections;
+};
+
+static bool insert_singly(void *self, long rows, double *seconds, struct pawl_error *err)
+{
+    const struct crowd *crowd = self;
+    return control_crowd(crowd->control, crowd->connections, rows, seconds, err);
+}
+
+// A server takes many connections at once: so does what it is compared with.
+static bool measure_crowd(struct bench *b, struct runs *runs, struct control *control,
+                          struct pawl_error *err)
+{
+    long threads = b->options.threads, jobs = threads * (SINGLES / TURNS);
+    struct way ways[] = {
+        { jobs, insert_singly, &(struct crowd){ control, threads } },
+        { jobs, runs_enqueue, &(struct runs_crew){ runs, threads } },
+    };
+    struct rates rates;
+    if (!take_turns(&b->options, "single inserts", ways, &rates, err))
+        return false;
+    bench_note(b, FIGURE_CONTROL_SINGLES_PER_S, rates.per_s[0]);
+    bench_note(b, FIGURE_THREADS_OVER_CONTROL, rates.ratio);
+    return true;
+}
+
 // The first turn empties the store of what the threads have enqueued, and does not count.
 static bool measure_drain(struct bench *b, struct runs *runs, struct pawl_error *err)
 {
@@ -84,6 +112,7 @@ bool measure_runs(struct bench *b, struct stand *stand, struct control *control,
     SCOPED(runs) struct runs runs = {0};
     return runs_open(&runs, stand, err)
         && measure_threads(b, &runs, err)
+        && (!bench_on_server(b) || measure_crowd(b, &runs, control, err))
         && measure_drain(b, &runs, err)
         && measure_pickup(b, &runs, control, err);
 }

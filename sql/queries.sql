@@ -1,7 +1,8 @@
 -- Every statement of Pawl, by name. One file for both databases: `$1` parameters, times as numbers.
 --
 -- SQL finds, guards and stores; C decides. A statement that moves a job or an execution says so in
--- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it.
+-- `-- moves:`, one that may read a whole table says why in `-- scans:`; tests hold both to it. One
+-- whose rows may be lost with the machine says why in `-- fleeting:`.
 
 -- ===== migrations
 
@@ -51,6 +52,14 @@ SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END,
        CASE WHEN EXISTS (SELECT 1 FROM job_limits) OR EXISTS (SELECT 1 FROM job_limit_waits)
             THEN 1 ELSE 0 END
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
+
+-- ===== tenants
+
+-- From here on the transaction sees rows of this org only: see sql/schema/0019_wall.sql.
+-- name: wall_up
+SELECT $1 --sqlite
+--postgres: SELECT set_config('pawl.org', $1::BIGINT::TEXT, true)
+;
 
 -- ===== names
 
@@ -130,6 +139,20 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
    --postgres: AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND strpos($3, j.project_id) > 0))
  GROUP BY w.id, w.worker_id, w.instance, w.first_seen_at
  ORDER BY count(*) DESC, w.id LIMIT $2;
+
+-- ===== jobs that were enqueued in SQL
+
+-- name: posted_waiting
+SELECT id FROM posted_jobs WHERE id > 0 ORDER BY id LIMIT $1;
+
+-- name: posted_load
+SELECT id, id_low, org_id, project_id, idempotency_key, job_type, payload, queue, priority,
+       serial_key, limit_key, policy, scheduled_for, max_wait_ms, correlation_id, submit,
+       posted_by, posted_at
+  FROM posted_jobs WHERE id = $1;
+
+-- name: posted_delete
+DELETE FROM posted_jobs WHERE id = $1;
 
 -- ===== jobs
 
@@ -817,6 +840,7 @@ ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id,
        started_at = excluded.started_at, alive_until = excluded.alive_until;
 
 -- name: instance_renew
+-- fleeting: after a power loss nobody of this machine is alive, and an older time says so
 UPDATE instances SET alive_until = $3 WHERE instance = $1 AND boot_id = $2;
 
 -- name: instance_leave
@@ -906,6 +930,10 @@ SELECT event, name FROM audit_event_names ORDER BY event;
 SELECT e.job, e.org, (SELECT coalesce(max(l.seq), 0) FROM execution_logs l WHERE l.job = e.job)
   FROM executions e
  WHERE e.id = $1 AND e.id_low = $2;
+
+-- Whether a line that was numbered so is there: the commit that stored it may have been in doubt.
+-- name: log_known
+SELECT count(*) FROM execution_logs WHERE job = $1 AND seq = $2 AND execution = $3 AND at = $4;
 
 -- name: log_insert
 INSERT INTO execution_logs (job, seq, org, execution, at, text) VALUES ($1, $2, $3, $4, $5, $6);
@@ -1449,6 +1477,7 @@ ON CONFLICT (name) DO UPDATE
  WHERE leader.term < excluded.term;
 
 -- name: leader_renew
+-- fleeting: after a power loss its leader is gone, and an older time says so
 UPDATE leader SET expires_at = $3 WHERE name = 'scheduler' AND boot_id = $1 AND term = $2;
 
 -- name: leader_leave

@@ -274,10 +274,10 @@ TEST_EACH_DB(OPS_24_artifacts_go_with_the_backup_and_come_back)
 // The two stores of a restore are told apart by how many jobs they hold.
 static void fill(const char *url, int64_t jobs)
 {
-    struct pawl_error err = {0};
-    struct db *db = NULL;
-    MUST(db_open(&db, &(struct db_options){ .url = str_of(url) }, &err));
-    struct box box = { .db = db };
+    struct box box = { .url = str_of(url) };
+    static uint64_t seed;
+    virtual_world_init(&box.world, SECONDS(1800000000), ++seed);
+    box.db = box_second(&box, false);
     box.caller = (struct caller){
         .org_id = DEFAULT_ORG,
         .actor_id = S("test"),
@@ -286,7 +286,7 @@ static void fill(const char *url, int64_t jobs)
     };
     for (int64_t i = 0; i < jobs; i++)
         must_enqueue(&box, "report");
-    db_close(db);
+    db_close(box.db);
 }
 
 static int64_t jobs_in(const char *path)

@@ -79,9 +79,11 @@ static struct denial deny(enum vfs_operation kind)
         crash_vfs.dark = true;
     if (crash_vfs.dark)
         return (struct denial){ kinds[kind].error, false };
-    bool fails = crash_vfs.fail_at
+    bool fails = (crash_vfs.fail_sync_at && kind == VFS_SYNC
+                  && crash_vfs.count[kind] == crash_vfs.fail_sync_at)
+              || (crash_vfs.fail_at
               && (crash_vfs.fails_on ? crash_vfs.operations >= crash_vfs.fail_at
-                                     : crash_vfs.operations == crash_vfs.fail_at);
+                                     : crash_vfs.operations == crash_vfs.fail_at));
     if (!fails)
         return (struct denial){ SQLITE_OK, true };
     crash_vfs.failed++;
@@ -413,7 +415,7 @@ static int open_handle(struct handle *handle, const char *name, int flags)
         .base.pMethods = &methods,
         .file = file,
         .temporary = !name || (flags & SQLITE_OPEN_DELETEONCLOSE),
-        .names_directory = made && (flags & LOGS),
+        .names_directory = (flags & SQLITE_OPEN_CREATE) && (flags & LOGS),
     };
     return SQLITE_OK;
 }

@@ -40,6 +40,7 @@ struct crash_vfs {
     int64_t fail_at;     // this operation fails ...
     bool fails_on;       // ... and all that follow
     bool fails_after;    // a change that fails is made all the same
+    int64_t fail_sync_at;  // this sync, counted from the first, fails
     bool syncs_lie;      // a sync does nothing and says that it did
     int64_t bytes_max;   // of all files together; a write past it finds the disk full
 };

@@ -5,8 +5,7 @@
 // crash_disk.h needs for itself does not count.
 //
 // The store: between db.c and the driver; any program linked with `--wrap=sqlite_open`. A call
-// fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt. In
-// such a program STORE_ANSWERS_LOST=100 makes every hundredth commit one whose answer is lost.
+// fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt.
 #pragma once
 
 #include <stdbool.h>

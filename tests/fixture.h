@@ -12,6 +12,7 @@
 // test ends its store must pass `verify`.
 #pragma once
 
+#include "answers.h"
 #include "test.h"
 
 #include "engine/event.h"
@@ -51,6 +52,10 @@ struct db *box_second(struct box *box, bool read_only);  // another connection; 
 
 void box_begin(struct box *box, struct tx *tx);
 void box_commit(struct tx *tx);
+
+// Whether the answer to this commit was lost by the environment (answers.h): the box is then open
+// again.
+bool box_answer_lost(struct box *box, struct tx *tx, const struct pawl_error *err);
 
 // A text that is the same exactly when the contents of the store are.
 struct str box_contents(struct box *box);

@@ -65,6 +65,7 @@ TEST_EACH_DB(OPS_9_a_commit_is_written_in_few_pieces)
 
 TEST_EACH_DB(OPS_9_a_piece_that_cannot_be_written_leaves_nothing_of_its_transaction)
 {
+    NEEDS_EVERY_ANSWER("it looks under the connection it has");
     enum { JOBS = 200, PIECES = 6 };
     int refused = 0;
     use_faulty_disk(box);
@@ -104,6 +105,7 @@ TEST_EACH_DB(OPS_9_after_a_full_disk_the_same_connection_goes_on)
 // come to where the first piece ended and the next was gathered.
 TEST_EACH_DB(OPS_9_what_was_taken_back_is_never_written_over_what_others_stored)
 {
+    NEEDS_EVERY_ANSWER("it looks under the connection it has");
     enum { LARGE = 20 * 1000, OTHERS = 800 };
     struct pawl_error err = {0};
     use_faulty_disk(box);

@@ -101,7 +101,7 @@ TEST_EACH_DB(EXEC_6_the_application_is_kept_away_from_what_is_pawls)
     }
     struct pawl_error err = {0};
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT(str_eq(box_contents(box), before));
 }
 
@@ -134,7 +134,7 @@ TEST_EACH_DB(EXEC_6_the_application_may_do_what_it_likes_with_its_own)
         EXPECT_INT(err.code, PAWL_OK);
     }
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 2);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM remarks"), 2);
 }
@@ -215,7 +215,7 @@ TEST_EACH_DB(EXEC_6_statements_of_one_call_are_done_together_or_not_at_all)
     EXPECT_REFUSED(PAWL_USAGE, guest_execute(&tx, "INSERT INTO nothing VALUES (1)", &err));
     EXPECT_REFUSED(PAWL_USAGE, guest_execute(&tx, "this is no SQL", &err));
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices WHERE number = 'kept'"), 1);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 1);
 }
@@ -254,7 +254,7 @@ TEST_EACH_DB(EXEC_6_savepoints_are_the_applications_own)
                SQLITE_OK);
     EXPECT_INT(sqlite3_exec(c, "ROLLBACK TO pawl_part", NULL, NULL, NULL), SQLITE_AUTH);
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices WHERE number = '2'"), 1);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 1);
 }
@@ -301,7 +301,7 @@ TEST_EACH_DB(EXEC_6_a_reference_that_leads_nowhere_is_noticed_before_the_commit)
                             "INSERT INTO invoices (id, number) VALUES (77, 'x')",
                        &err));
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
 }
 
 TEST_EACH_DB(EXEC_6_a_call_waits_for_the_end_of_a_statement_that_writes)
@@ -325,7 +325,7 @@ TEST_EACH_DB(EXEC_6_a_call_waits_for_the_end_of_a_statement_that_writes)
     MUST(guest_execute(&tx, "INSERT INTO lines VALUES (1)", &err));
     sqlite3_finalize(reading);
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM lines"), 1);
 }
 
@@ -421,6 +421,6 @@ TEST_EACH_DB(EXEC_6_pawls_own_operations_run_between_the_applications)
     guest_resume(&tx);
     EXPECT_REFUSED(PAWL_FORBIDDEN, guest_execute(&tx, "DELETE FROM ready", &err));
     MUST(guest_leave(&tx, &err));
-    MUST(tx_commit(&tx, &err));
+    box_commit(&tx);
     EXPECT_INT(must_load(box, job.id).state, JOB_QUEUED);
 }

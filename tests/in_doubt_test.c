@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "engine/job.h"
+#include "engine/log.h"
 #include "store/driver.h"
 
 // The way from a job object to the store, without the program around it.
@@ -113,4 +114,27 @@ TEST_EACH_DB(OPS_4_what_cannot_be_found_out_is_said_to_be_in_doubt)
     EXPECT(!entry.job);
     batch_end(&batch);
     session_close(&cli);
+}
+
+static void append_in_vain(struct box *box, struct id execution, struct log_line *line)
+{
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    box_begin(box, &tx);
+    MUST(log_append(&tx, execution, line, 1, &err));
+    tx_end(&tx);
+}
+
+// They leave no event by which a commit in doubt could be looked up, so they are stored again.
+TEST_EACH_DB(OPS_12_lines_that_are_stored_again_after_a_lost_answer_are_there_once)
+{
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "w");
+    struct log_line lost = { .text = S("first"), .at = 1 }, next = { .text = S("next"), .at = 1 };
+    append_in_vain(box, lease.execution, &lost);
+    OK(log_append(tx, lease.execution, &lost, 1, err));  // it had not happened
+    OK(log_append(tx, lease.execution, &lost, 1, err));  // it had
+    OK(log_append(tx, lease.execution, &next, 1, err));
+    OK(log_append(tx, lease.execution, &lost, 1, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM execution_logs"), 2);
 }

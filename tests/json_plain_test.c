@@ -2,6 +2,7 @@
 
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -167,4 +168,65 @@ TEST(json_plain_takes_nothing_that_the_parser_or_the_search_for_secrets_refuses)
         secrets += is_plain && !looks_clean;
     }
     EXPECT(taken > 2000 && refused > 2000 && secrets > 500);
+}
+
+// ----- reading
+
+// As jansson reads it, to the order of keys and the kind of numbers.
+static void expect_same(struct str text)
+{
+    SCOPED(json) json_t *quick = json_plain_value(text);
+    SCOPED(json) json_t *slow = json_loadb(text.s, text.n, JSON_REJECT_DUPLICATES, NULL);
+    if (!quick)
+        return;
+    expect(json_equal(quick, slow), PLACE(text.s));
+    expect(str_eq(json_text(test_arena(), quick), json_text(test_arena(), slow)), PLACE(text.s));
+}
+
+// In a block of its own size, so that a tool that watches memory sees who reads past it.
+static struct str boxed(struct str text)
+{
+    char *copy = malloc(text.n > 0 ? text.n : 1);
+    memcpy(copy, text.s, text.n);
+    return (struct str){ copy, text.n };
+}
+
+TEST(json_plain_value_is_what_the_parser_makes_of_it)
+{
+    struct writer w = {0};
+    size_t read = 0;
+    virtual_world_init(&w.dice, 0, 2);
+    for (int i = 0; i < 20000; i++) {
+        w.text = buf_new(test_arena(), 1 << 16);
+        write_value(&w, 4);
+        struct str text = buf_str(&w.text);
+        text = boxed(roll(&w, 4) ? text : spoil(&w, text));
+        SCOPED(json) json_t *value = json_plain_value(text);
+        read += value != NULL;
+        expect_same(text);
+        free((char *)(uintptr_t)text.s);
+    }
+    EXPECT(read > 1000);
+}
+
+TEST(json_plain_value_reads_numbers_exactly)
+{
+    static const char *const numbers[] = { "0", "-0", "-0.0", "0.1", "12.50",
+                                           "-123.456", "0.00000000000001", "999999999999999",
+                                           "99999999999999.9", "1.7976931348623",
+                                           "-0.30000000000000" };
+    for (size_t i = 0; i < countof(numbers); i++) {
+        struct str text = str_format(test_arena(), "[ %s ,{ \"a\" : %s}]", numbers[i], numbers[i]);
+        SCOPED(json) json_t *value = json_plain_value(text);
+        expect(value != NULL, PLACE(text.s));
+        expect_same(text);
+    }
+}
+
+TEST(json_plain_value_leaves_the_rest_to_the_parser)
+{
+    static const char *const texts[] = { "", "1", "\"a\"", " {}", "{\"a\":\"\\n\"}", "{", "[1,]",
+                                         "{\"a\":1,\"a\":2}", "[1e3]", "{}x" };
+    for (size_t i = 0; i < countof(texts); i++)
+        expect(!json_plain_value(str_of(texts[i])), PLACE(texts[i]));
 }

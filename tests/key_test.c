@@ -184,12 +184,14 @@ static void play(struct game *game)
     struct tx tx = {0};
     for (int i = 0; i < MODEL_KEYS; i++)
         before[i] = game->holders[i];
-    game->box->db = game->connections[roll(game, CONNECTIONS)];
+    struct db **connection = &game->connections[roll(game, CONNECTIONS)];
+    game->box->db = *connection;
     box_begin(game->box, &tx);
     for (uint64_t n = 1 + roll(game, 3); n > 0; n--)
         moves[roll(game, countof(moves))](game, &tx);
     if (roll(game, 4)) {
         box_commit(&tx);
+        *connection = game->box->db;  // which may have been opened again
         return;
     }
     tx_end(&tx);

@@ -1,7 +1,7 @@
 // Rows that are inserted together: whoever looks sees them, and a part taken back takes its own.
 #include "fixture.h"
 
-#include "store/later.h"
+enum { MANY = 1603 };  // more than are written at once, and some more
 
 static bool note(struct tx *tx, int64_t job, struct pawl_error *err)
 {
@@ -29,13 +29,13 @@ TEST_EACH_DB(OPS_11_events_are_seen_in_their_own_transaction_and_in_order)
     struct pawl_error err = {0};
     SCOPED(tx) struct tx tx = {0};
     box_begin(box, &tx);
-    for (int i = 1; i <= 3 * LATER_ROWS; i++) {
+    for (int i = 1; i <= MANY; i++) {
         MUST(note(&tx, job, &err));
         if (i % 7 == 0)
             EXPECT_INT(notes(&tx, job), i);
     }
     box_commit(&tx);
-    EXPECT_INT(events(box, id, EVENT_JOB_ANNOTATED), 3 * LATER_ROWS);
+    EXPECT_INT(events(box, id, EVENT_JOB_ANNOTATED), MANY);
 }
 
 TEST_EACH_DB(OPS_11_a_part_that_is_taken_back_takes_its_events_along)
@@ -47,7 +47,7 @@ TEST_EACH_DB(OPS_11_a_part_that_is_taken_back_takes_its_events_along)
     box_begin(box, &tx);
     MUST(note(&tx, job, &err));
     MUST(tx_mark(&tx, &err));
-    for (int i = 0; i < LATER_ROWS + 3; i++)  // some are inserted, some are held
+    for (int i = 0; i < MANY; i++)  // some are inserted, some are held
         MUST(note(&tx, job, &err));
     MUST(tx_take_back(&tx, &err));
     EXPECT_INT(notes(&tx, job), 1);
@@ -129,13 +129,13 @@ TEST_EACH_DB(OPS_11_events_with_and_without_detail_stay_in_the_order_they_came)
     struct audit_event *all;
     size_t count = 0, before = 2;  // created, enqueued
     box_begin(box, &tx);
-    for (int i = 0; i < 3 * LATER_ROWS; i++) {
+    for (int i = 0; i < MANY; i++) {
         struct str detail = i % 3 == 0 ? S("{}") : S("");
         MUST(detail.n ? event_append(&tx, subject, EVENT_JOB_ANNOTATED, detail, &err)
                       : event_append_by_creator(&tx, subject, EVENT_JOB_ANNOTATED, &err));
     }
     MUST(events_of_job(&tx, id.high, &all, &count, &err));
-    EXPECT_INT(count, before + (size_t)3 * LATER_ROWS);
+    EXPECT_INT(count, before + MANY);
     for (size_t i = before; i < count; i++)
         EXPECT_INT(all[i].detail.n, (i - before) % 3 == 0 ? 2 : 0);
     box_commit(&tx);

@@ -1,4 +1,5 @@
 // A handler's commit: the application's effect in the transaction that marks its job COMMITTED.
+#include "answers.h"
 #include "process.h"
 
 #include <sqlite3.h>
@@ -53,7 +54,7 @@ static void shop_open(struct shop *shop, struct pawl_options options, commit_wor
                              "CREATE TABLE parts (payment TEXT REFERENCES payments (job_id)"
                              " DEFERRABLE INITIALLY DEFERRED)",
                          &err));
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
 }
 
 static void shop_close(struct shop *shop)

@@ -1,4 +1,5 @@
 // The application's own tables: a job and a business row in one transaction, bounded in time.
+#include "answers.h"
 #include "faulty_vfs.h"
 #include "process.h"
 
@@ -33,7 +34,7 @@ static struct shop shop_open(struct pawl_options options)
     struct pawl_error err = {0};
     MUST(pawl_begin(shop.pawl, &tx, &err));
     MUST(pawl_tx_execute(tx, "CREATE TABLE orders (id TEXT PRIMARY KEY)", &err));
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     return shop;
 }
 
@@ -101,7 +102,7 @@ TEST(EXEC_6_a_job_and_a_row_are_committed_together)
     must_order(tx, "o-1");
     EXPECT_INT(orders(&shop), 0);
     EXPECT_INT(jobs(&shop), 0);
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(orders(&shop), 1);
     EXPECT_INT(jobs(&shop), 1);
     shop_close(&shop);
@@ -119,7 +120,7 @@ TEST(EXEC_6_a_job_and_a_row_are_rolled_back_together)
     EXPECT_INT(jobs(&shop), 0);
     tx = must_begin(&shop);  // on the same connection, whose names were forgotten
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(jobs(&shop), 1);
     MUST(enqueue_one(shop.pawl, "after", &err));
     shop_close(&shop);
@@ -146,7 +147,7 @@ TEST(OPS_4_jobs_of_a_loan_are_deduplicated_and_a_refusal_leaves_it_usable)
     EXPECT_REFUSED(PAWL_FORBIDDEN, pawl_tx_execute(tx, "DELETE FROM jobs", &err));
     EXPECT(strstr(err.message, "table jobs belongs to Pawl: use pawl_tx_enqueue") != NULL);
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(jobs(&shop), 2);
     EXPECT_INT(orders(&shop), 1);
     EXPECT(pawl_tx_owns("jobs") && !pawl_tx_owns("orders"));
@@ -167,7 +168,7 @@ TEST(EXEC_6_a_borrower_uses_sqlite_itself)
     EXPECT_INT(sqlite3_step(insert), SQLITE_DONE);
     sqlite3_finalize(insert);
     EXPECT_INT(sqlite3_exec(pawl_tx_sqlite(tx), "DELETE FROM jobs", NULL, NULL, NULL), SQLITE_AUTH);
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(orders(&shop), 1);
     shop_close(&shop);
 }
@@ -192,7 +193,7 @@ TEST(EXEC_6_jobs_may_be_enqueued_from_within_a_query)
     MUST(pawl_tx_execute(tx, "INSERT INTO orders VALUES ('a'), ('b'), ('c')", &err));
     EXPECT_INT(sqlite3_exec(pawl_tx_sqlite(tx), "SELECT id FROM orders", enqueue_row, tx, NULL),
                SQLITE_OK);
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(jobs(&shop), 3);
     shop_close(&shop);
 }
@@ -219,7 +220,7 @@ TEST(EXEC_6_a_statement_left_open_refuses_the_commit)
     EXPECT_INT(jobs(&shop), 0);
     tx = must_begin(&shop);
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(orders(&shop), 1);
     shop_close(&shop);
 }
@@ -321,7 +322,7 @@ TEST(EXEC_6_closing_the_store_takes_back_what_is_lent)
     shop.pawl = open_pawl(&shop.scratch, (struct pawl_options){0});
     tx = must_begin(&shop);
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     shop_close(&shop);
 }
 
@@ -354,7 +355,7 @@ TEST(OPS_9_half_an_operation_is_not_committed_though_its_error_is_overlooked)
     outside(&shop, "DROP TRIGGER broken");
     tx = must_begin(&shop);
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     shop_close(&shop);
 }
 
@@ -373,7 +374,7 @@ TEST(OPS_9_a_loan_whose_commit_fails_is_in_doubt_and_the_next_one_works)
     EXPECT_INT(orders(&shop), jobs(&shop));  // both or neither
     tx = must_begin(&shop);
     must_order(tx, "o-2");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(orders(&shop), jobs(&shop));
     shop_close(&shop);
     faulty_vfs_remove();
@@ -395,7 +396,7 @@ TEST(OPS_9_a_full_disk_refuses_a_loan_and_the_next_one_works)
     EXPECT_INT(jobs(&shop), 0);
     tx = must_begin(&shop);
     must_order(tx, "o-1");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     EXPECT_INT(orders(&shop), 1);
     shop_close(&shop);
     faulty_vfs_remove();
@@ -430,7 +431,7 @@ static void *work(void *self)
         if (!pawl_begin(hand->shop->pawl, &tx, &err))
             continue;
         bool said = pawl_tx_execute(tx, sql, &err) && pawl_tx_enqueue(tx, &job, NULL, &err);
-        bool kept = pawl_commit(tx, &err);
+        bool kept = lent_commit(tx, &err);
         hand->done += said && kept;
         hand->fenced += err.code == PAWL_FENCED;
     }
@@ -513,6 +514,6 @@ TEST(EXEC_6_a_killed_borrower_leaves_no_row_without_its_job)
     struct pawl_error err = {0};
     struct pawl_tx *tx = must_begin(&shop);
     must_order(tx, "last");
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     shop_close(&shop);
 }

@@ -170,6 +170,65 @@ TEST_EACH_DB(OPS_9_a_statement_that_fails_takes_nobody_with_it)
     pipeline_close(pipeline);
 }
 
+struct end {
+    struct operation operation;
+    struct arena arena;
+    struct lease lease;
+    struct execution known, now;
+};
+
+static bool run_end(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct end *e = (struct end *)self;
+    struct commit commit = { .done = true, .known = &e->known };
+    return execution_commit(tx, &e->lease, &commit, &e->now, err);
+}
+
+static void ignore(struct operation *self)
+{
+    (void)self;
+}
+
+static struct end end_of(struct box *box, struct lease lease)
+{
+    return (struct end){ .operation = { .run = run_end,
+                                        .answered = ignore,
+                                        .caller = &box->caller },
+                         .lease = lease,
+                         .known = must_execution(box, lease.execution) };
+}
+
+// Where it is hoped that all of them hold their leases, the hope fails and nobody is the worse.
+TEST_EACH_DB(EXEC_3_a_stalled_worker_in_a_group_is_refused_and_the_others_are_not)
+{
+    enum { COUNT = 5, STALLED = 2 };
+    struct end all[COUNT];
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    must_enqueue(box, "report");
+    all[STALLED] = end_of(box, must_start(box, "A"));
+    pass(box, HOURS(1));
+    must_sweep(box);
+    for (int i = 0; i < COUNT; i++) {
+        struct pawl_error err = {0};
+        if (i != STALLED) {
+            must_enqueue(box, "report");
+            all[i] = end_of(box, must_start(box, "B"));
+        }
+        all[i].operation.arena = &all[i].arena;
+        MUST(pipeline_submit(pipeline, &all[i].operation, &err));
+    }
+    EXPECT_INT(pipeline_round(pipeline), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        enum execution_status status = must_execution(box, all[i].lease.execution).status;
+        EXPECT_INT(all[i].operation.error.code, i == STALLED ? PAWL_FENCED : PAWL_OK);
+        EXPECT_INT(status, i == STALLED ? EXECUTION_ABORTED : EXECUTION_DONE);
+        arena_end(&all[i].arena);
+    }
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM outcomes WHERE state = 'SUCCEEDED'"),
+               COUNT - 1);
+    pipeline_close(pipeline);
+}
+
 TEST_EACH_DB(OPS_9_a_full_pipeline_refuses_at_once)
 {
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){ .waiting_max = 2 });
@@ -263,16 +322,16 @@ TEST_EACH_DB(OPS_9_what_cannot_be_found_out_is_called_in_doubt)
     close_faulty(pipeline);
 }
 
-// After a sync that failed, what can be read may be in memory only. It is not called done before it
-// was copied back and synced, and nothing is built on it before that.
-SQLITE_ONLY(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt,
+// After a sync that failed nobody knows what the disk has. Nothing is called done, or not done, and
+// nothing is built on it, before the log was made to end where the disk is known to have it.
+SQLITE_ONLY(OPS_9_a_commit_that_was_not_synced_is_in_doubt_until_the_disk_is_well,
             "a disk that fails, by a file system of SQLite")
-TEST_EACH_DB(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt)
+TEST_EACH_DB(OPS_9_a_commit_that_was_not_synced_is_in_doubt_until_the_disk_is_well)
 {
     struct pipeline *pipeline = open_on_faulty_disk(box);
     struct enqueue lost = enqueue_of(box, "a"), later = enqueue_of(box, "b");
     struct enqueue again = enqueue_of(box, "a"), before = enqueue_of(box, "c");
-    db_close(box->db);  // with nobody else there the log is read anew, and has the commit
+    db_close(box->db);  // with nobody else there the log is read anew
     box->db = NULL;
     submit(pipeline, &before);
     EXPECT_INT(pipeline_round(pipeline), 1);
@@ -287,7 +346,7 @@ TEST_EACH_DB(OPS_9_a_commit_that_can_be_read_but_not_synced_is_still_in_doubt)
     submit(pipeline, &again);  // the disk is well again: so is the pipeline
     EXPECT_INT(pipeline_round(pipeline), 1);
     EXPECT_INT(again.operation.error.code, PAWL_OK);
-    EXPECT(again.deduplicated);
+    EXPECT(!again.deduplicated);
     box_reopen(box);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 2);
     arena_end(&before.arena);
@@ -422,6 +481,7 @@ TEST_EACH_DB(OPS_9_what_gathers_while_the_writer_is_busy_is_one_commit)
 SQLITE_ONLY(the_log_is_copied_back_between_groups, "the log of an SQLite file")
 TEST_EACH_DB(the_log_is_copied_back_between_groups)
 {
+    NEEDS_EVERY_ANSWER("a store that is opened again has an empty log");
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
     char payload[3600];
     snprintf(payload, sizeof payload, "{\"text\":\"%03500d\"}", 7);

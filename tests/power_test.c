@@ -64,7 +64,18 @@ static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct
     torture_count(t, survived);
 }
 
-static void lose_often(struct torture *t, bool compound)
+static void lose_once(struct stage *stage, uint64_t seed, struct torture *t)
+{
+    lose_power(stage, seed, false, t);
+}
+
+static void lose_twice(struct stage *stage, uint64_t seed, struct torture *t)
+{
+    lose_power(stage, seed, true, t);
+}
+
+static void lose_often(struct torture *t,
+                       void (*lose)(struct stage *stage, uint64_t seed, struct torture *t))
 {
     size_t losses = (size_t)t->planned;
     uint64_t first = (uint64_t)torture_asked("POWER_SEED", 1);
@@ -76,7 +87,7 @@ static void lose_often(struct torture *t, bool compound)
         struct stage stage;
         stage_open(&stage, &scenarios[i]);
         for (size_t n = i; n < losses && stage.changes > 0; n += count)
-            lose_power(&stage, first + n, compound, t);
+            lose(&stage, first + n, t);
         stage_close(&stage);
     }
     crash_vfs_remove();
@@ -85,7 +96,7 @@ static void lose_often(struct torture *t, bool compound)
 TEST(OPS_9_a_power_loss_at_any_moment_loses_nothing_that_was_acknowledged)
 {
     struct torture t = { .name = "power loss", .planned = torture_asked("POWER_LOSSES", 222) };
-    lose_often(&t, false);
+    lose_often(&t, lose_once);
     EXPECT_INT(torture_end(&t), 0);
     EXPECT_INT(t.not_reached, 0);
 }
@@ -94,9 +105,41 @@ TEST(OPS_9_a_power_loss_while_a_store_recovers_from_one_loses_nothing)
 {
     struct torture t = { .name = "power loss, compound",
                          .planned = torture_asked("POWER_COMPOUND", 74) };
-    lose_often(&t, true);
+    lose_often(&t, lose_twice);
     EXPECT_INT(torture_end(&t), 0);
     EXPECT(t.not_reached < t.tried || t.tried == 0);
+}
+
+// A sync fails and what it was to bring to the disk is forgotten, though it can still be read. The
+// store is opened again, and the power goes while it is.
+static void forget(struct stage *stage, uint64_t seed, struct torture *t)
+{
+    struct pawl_error err = {0};
+    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    struct script played = stage_begin(stage);
+    crash_vfs.fail_sync_at = crash_vfs.count[VFS_SYNC] + pick(&dice, stage->syncs);
+    (void)!stage_play(stage, &played, &err);
+    crash_vfs.fail_sync_at = 0;
+    struct script opened = stage_reopen(stage);
+    crash_vfs.cut_at = crash_vfs.changes + pick(&dice, 40);
+    (void)!(script_open(&opened, &err) && db_harden(opened.db, &err));
+    script_close(&opened);
+    t->not_reached += !crash_vfs.dark;
+    crash_vfs_power_on(disk_random(&dice));
+    bool survived = stage_judge(stage, &played, (struct judgement){ .thoroughly = true }, &err);
+    if (!survived)
+        print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
+                      (unsigned long long)seed, err.message);
+    torture_count(t, survived);
+}
+
+TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
+{
+    struct torture t = { .name = "power loss after a failed sync",
+                         .planned = torture_asked("POWER_FORGOTTEN", 100) };
+    lose_often(&t, forget);
+    EXPECT_INT(torture_end(&t), 0);
+    EXPECT(t.not_reached < t.tried);
 }
 
 static const struct scenario *scenario_named(const char *name)

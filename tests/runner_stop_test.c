@@ -265,7 +265,7 @@ TEST_SHOP(RUN_9_what_a_claim_brings_after_the_stop_is_given_back, .workers = 1, 
     EXPECT_INT(pthread_create(&stopper, NULL, stop_at_once, shop), 0);
     EXPECT_INT(pthread_create(&watcher, NULL, wait_until_stopped, shop), 0);
     pthread_join(watcher, NULL);
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
     pthread_join(stopper, NULL);
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_executions WHERE finished_at IS NULL"),
                0);

@@ -92,6 +92,38 @@ static bool recovery(struct script *s, struct pawl_error *err)
     return script_do(s, recover, err) && script_do(s, recover, err);
 }
 
+// Not waited for: the power may take it, but nothing that was stored before or after it.
+static bool stay_alive(struct script *s, struct tx *tx, struct pawl_error *err)
+{
+    world_pass(&s->box->world, SECONDS(5));
+    return instance_alive(tx, &me, err);
+}
+
+static bool enter(struct script *s, struct tx *tx, struct pawl_error *err)
+{
+    (void)s;
+    return instance_enter(tx, &me, true, err);
+}
+
+static bool open_again(struct script *s, struct pawl_error *err)
+{
+    script_close(s);
+    return script_open(s, err);
+}
+
+// Opening copies the log back, so that the next renewal is the first of a new one.
+static bool renewals(struct script *s, struct pawl_error *err)
+{
+    if (!script_do(s, enter, err))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!script_do(s, stay_alive, err) || !script_do(s, deed_enqueue, err)
+            || !script_do(s, stay_alive, err) || !script_do(s, deed_enqueue_large, err)
+            || !script_do(s, stay_alive, err) || !open_again(s, err))
+            return false;
+    return script_do(s, stay_alive, err) && script_do(s, deed_enqueue, err);
+}
+
 static void a_schedule(struct script *s)
 {
     struct schedule schedule = every_five_minutes();
@@ -325,6 +357,7 @@ const struct scenario scenarios[] = {
     { "api_keys",     NULL,               play_api_keys,     0, false },
     { "sweep",        everything,         sweeps,            0, false },
     { "recovery",     everything,         recovery,          0, false },
+    { "renewals",     NULL,               renewals,          0, false },
     { "schedule",     a_schedule,         schedule,          0, false },
     { "seal",         everything,         seals,             0, false },
     { "retention",    old_and_sealed,     retention,         0, false },

@@ -37,13 +37,15 @@ static void add_table(sqlite3 *connection, const char *table, struct hash_sum *s
 }
 
 // By the connection of the store itself: another one would spend most of its time on the schema.
+// Until when an instance is alive may be lost with the machine; that it began is an event.
 static bool contents_read(struct db *db, struct contents *contents)
 {
     sqlite3 *connection = sqlite_of(db)->connection;
     sqlite3_stmt *tables = NULL;
     struct hash_sum sum;
     bool ok = sqlite3_prepare_v2(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                                             " AND name NOT LIKE 'sqlite_%' ORDER BY name",
+                                             " AND name NOT LIKE 'sqlite_%'"
+                                             " AND name <> 'instances' ORDER BY name",
                                  -1, &tables, NULL)
            == SQLITE_OK;
     sum_begin(&sum);
@@ -154,10 +156,11 @@ void stage_measure(struct stage *stage)
 {
     struct pawl_error err = {0};
     struct script s = stage_begin(stage);
-    crash_vfs.changes = crash_vfs.operations = 0;
+    crash_vfs.changes = crash_vfs.operations = crash_vfs.count[VFS_SYNC] = 0;
     MUST(stage_play(stage, &s, &err));
     stage->changes = crash_vfs.changes;
     stage->operations = crash_vfs.operations;
+    stage->syncs = crash_vfs.count[VFS_SYNC];
 }
 
 // Or most of what a play does would be copying back what its preparation wrote.

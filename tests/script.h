@@ -58,7 +58,8 @@ struct stage {
     struct disk_image *disk;
     struct contents history[64];  // [0] is the store as it is opened, [n] after n transactions
     size_t transactions;
-    int64_t changes, operations;  // of the disk, in an undisturbed play from opening to closing
+    // Of the disk, in an undisturbed play from opening to closing.
+    int64_t changes, operations, syncs;
 };
 
 void stage_open(struct stage *stage, const struct scenario *scenario);

@@ -122,7 +122,7 @@ void shop_sql(struct shop *shop, const char *sql)
     struct pawl_tx *tx = NULL;
     MUST(pawl_begin(shop->pawl, &tx, &err));
     MUST(pawl_tx_execute(tx, sql, &err));
-    MUST(pawl_commit(tx, &err));
+    MUST(lent_commit(tx, &err));
 }
 
 int64_t shop_number(struct shop *shop, const char *sql)

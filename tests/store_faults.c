@@ -2,10 +2,7 @@
 // looked at and migrated through it as well.
 #include "faults.h"
 
-#include <stdatomic.h>
-
 #include "store/sqlite.h"
-#include "torture.h"
 
 struct fault_counter store_faults;
 
@@ -42,22 +39,11 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     return sqlite_driver.begin(db, mode, err);
 }
 
-// One in STORE_ANSWERS_LOST commits, over a test that knows nothing of it.
-static bool answer_lost(void)
-{
-    static _Atomic int64_t commits;
-    int64_t one_in = torture_asked("STORE_ANSWERS_LOST", 0);
-    return one_in > 0 && atomic_fetch_add(&commits, 1) % one_in == one_in - 1;
-}
-
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct hit now = hit();
-    bool writes = sqlite_of(db)->writing;
     if (now.executes && !sqlite_driver.commit(db, err))
         return false;
-    if (writes && answer_lost())
-        return fail(err, PAWL_IN_DOUBT, "the answer to a commit was lost, by the environment");
     if (!now.fails)
         return true;
     return now.executes ? fail(err, PAWL_IN_DOUBT, "the answer to a commit was lost, on purpose")

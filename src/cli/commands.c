@@ -325,10 +325,27 @@ static const struct command commands[] = {
                              "STORE.before-restore-TIME" },
              { OPTION_HOLD, "pause every queue, so that nothing runs before you have looked" },
              STORE, JSON, HELP) },
+    { "copy", "", 0, 0, "move a whole store from SQLite to PostgreSQL, or back",
+      .details =
+          "End every server and program that works on the source: one that is in use is refused\n"
+          "(4), and while it is copied nobody can write to it. The target must be yet to be made,\n"
+          "or empty. Killed at any moment it goes on where it was when the same command is run\n"
+          "again; until it is done every pawl refuses the target.\n"
+          "\n"
+          "At the end every row is compared with its original, the target is verified as by\n"
+          "`pawl verify --artifacts` and `pawl audit verify`, and only then it can be used. Files\n"
+          "of artifacts go along. The source stays as it is: do not work on both.\n",
+      .example = "pawl copy --from sqlite:pawl.db --to postgres://pawl@db.example/jobs",
+      .act = command_copy,
+      OFFERS({ OPTION_FROM_STORE, "the store there is" },
+             { OPTION_TO_STORE, "the store to make" },
+             { OPTION_FORCE, "keep the copy even if `pawl verify` finds something in it" },
+             JSON, HELP) },
     { "bench", "", 0, 0, "measure what Pawl does on this machine, beside plain inserts",
       .details =
           "Every figure stands beside a control of the same run: plain inserts of the same row\n"
-          "into a fresh SQLite file, equally durable. Compare ratios: seconds are the disk's.\n"
+          "into a fresh SQLite file, or a fresh table of the same PostgreSQL server, equally\n"
+          "durable. Compare ratios: seconds are the disk's.\n"
           "\n"
           "lifecycle_per_s is jobs / (time to enqueue all + time to drain all), in transactions\n"
           "of --batch jobs: enqueue; claim and start; commit and end. The last two are the drain\n"

@@ -99,6 +99,8 @@ static const struct option_row rows[] = {
     [OPTION_SINCE]          = { "since", "TIME", MOMENT },
     [OPTION_AFTER_EVENT]    = { "after-event", "ID", NUMBER },
     [OPTION_COMPACT]        = { "compact", NULL, ANY },
+    [OPTION_FROM_STORE]     = { "from", "URL", ANY },
+    [OPTION_TO_STORE]       = { "to", "URL", ANY },
 };
 // clang-format on
 _Static_assert(countof(rows) == OPTIONS, "one row per option");

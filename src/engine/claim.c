@@ -256,7 +256,7 @@ static bool room_in_queue(struct tx *tx, struct claiming *c, const struct source
     *left = passing < room(c) ? passing : room(c);
     if (c->gates.parked < GATE_PARKS_MAX)
         return true;
-    tx->news = true;
+    tx_has_news(tx, NEWS_ANY);
     *left = 0;
     return true;
 }

@@ -204,6 +204,11 @@ static bool mark_execution(struct tx *tx, struct execution *e, const struct comm
 {
     enum query together = e->serial_key.n ? Q_EXECUTION_COMMIT_DONE_OF_KEY
                                           : Q_EXECUTION_COMMIT_DONE;
+    if (done && !e->serial_key.n && tx_hopes(tx)) {
+        *changed = 1;
+        return sql_later(tx, Q_EXECUTION_COMMIT_DONE, err, INT(e->id.high), INT(e->attempt),
+                         INT(e->worker), INT(tx->now));
+    }
     if (done)
         return sql_run_counting(tx, together, changed, err, INT(e->id.high), INT(e->attempt),
                                 INT(e->worker), INT(tx->now));

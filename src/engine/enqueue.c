@@ -97,7 +97,8 @@ static bool deduplicate(struct tx *tx, const struct contract *contract, struct k
 static bool not_too_old(struct tx *tx, const struct contract *contract, struct pawl_error *err)
 {
     if (contract->scheduled_for == 0 || contract->scheduled_for >= tx->now - CLOCK_DRIFT_US
-        || contract->policy.slot)  // how late a slot may be, its schedule says
+        || contract->policy.slot     // how late a slot may be, its schedule says
+        || contract->id.high != 0)   // it was looked at when the id was promised
         return true;
     return fail(err, PAWL_INVALID, "scheduled_for: lies more than 60 s in the past");
 }
@@ -126,6 +127,12 @@ static bool store(struct tx *tx, const struct job *job, struct pawl_error *err)
                     countof(values) - !keyed, err);
 }
 
+static bool job_id(struct tx *tx, const struct contract *c, struct id *id, struct pawl_error *err)
+{
+    *id = c->id;
+    return id->high != 0 || id_make(tx, ID_JOB, id, err);
+}
+
 static bool insert(struct tx *tx, const struct contract *c, struct job *job,
                    struct pawl_error *err)
 {
@@ -138,7 +145,7 @@ static bool insert(struct tx *tx, const struct contract *c, struct job *job,
         .run_at = first_run_at(tx, c),
         .progress_percent = -1,
     };
-    return id_make(tx, ID_JOB, &job->id, err)
+    return job_id(tx, c, &job->id, err)
         && org_intern(tx, c->org_id, &job->keys.org, err)
         && name_intern(tx, NAME_JOB_TYPE, c->job_type, &job->keys.type, err)
         && name_intern(tx, NAME_QUEUE, c->queue, &job->keys.queue, err)

@@ -34,6 +34,7 @@ static enum cause cause_of_exhausted(const struct outcome *outcome)
         { ENDED_PURGED, CAUSE_PURGED },
         { ENDED_STALE, CAUSE_SLOT_STALE },
         { ENDED_INPUT_GONE, CAUSE_INPUT_GONE },
+        { ENDED_INVALID, CAUSE_INVALID },
     };
     for (size_t i = 0; i < countof(rows); i++)
         if (str_starts(outcome->error, rows[i].error))

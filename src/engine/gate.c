@@ -203,7 +203,8 @@ static bool look_at_key(struct tx *tx, struct gate *gate, struct pawl_error *err
     }
     bool more = jobs.count > back;
     pawl_time next = next_look(gate, back, tx->now);
-    tx->news = tx->news || (more && next == tx->now);
+    if (more && next == tx->now)
+        tx_has_news(tx, NEWS_ANY);
     return sql_run(tx, Q_BUCKET_WAKE, err, INT(gate->of.subject), INT(gate->of.org),
                    TEXT(gate->of.key),
                    INT(gate->full_at_ns), more ? INT(next) : NONE);
@@ -223,7 +224,8 @@ static bool due_keys(struct tx *tx, struct list *list, struct pawl_error *err)
         due->org = row_int(&rows);
         due->key = row_text(&rows);
     }
-    tx->news = tx->news || list->count == GATE_KEYS_MAX;
+    if (list->count == GATE_KEYS_MAX)
+        tx_has_news(tx, NEWS_ANY);
     return rows_ok(&rows, err);
 }
 

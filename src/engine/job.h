@@ -37,6 +37,9 @@ CHECKED bool job_examine(struct tx *tx, int64_t high, struct job *job, const cha
 // has no rows yet and so finds nothing.
 CHECKED bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err);
 
+// Hides what is not of the caller's org from a transaction that reads: see tx_wall.
+CHECKED bool caller_wall(struct tx *tx, struct pawl_error *err);
+
 // Whether the transaction's caller, which may be limited to projects, sees the job of this row key.
 CHECKED bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err);
 
@@ -82,6 +85,7 @@ CHECKED bool job_remake(struct tx *tx, const struct job *old, const struct remak
 #define ENDED_MAX_WAIT S("it waited longer than its max_wait")
 #define ENDED_STALE S("its slot went stale before it began")
 #define ENDED_INPUT_GONE S("its input artifact")  // ... which is told
+#define ENDED_INVALID S("validation: ")           // of one that came in SQL, and what is wrong
 
 // Ends a job that never ran or waits: leaves its place, writes the outcome, records the event.
 CHECKED bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why,

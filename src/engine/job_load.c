@@ -20,6 +20,12 @@ bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err)
     return true;
 }
 
+bool caller_wall(struct tx *tx, struct pawl_error *err)
+{
+    int64_t org = 0;
+    return caller_org(tx, &org, err) && tx_wall(tx, org, err);
+}
+
 bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err)
 {
     *sees = true;
@@ -185,6 +191,8 @@ static const char *derive(const struct record *r, struct job *job)
         job->last_error = r->last_message;
         job->error_class = r->last_class;
     }
+    if (!r->facts.has_execution && str_starts(job->last_error, ENDED_INVALID))
+        job->error_class = ERROR_VALIDATION;
     if (job->dead_letter.n)
         job->queue = DEADLETTER_QUEUE;
     job->run_at = r->due_at ? r->due_at : r->changed_run_at;

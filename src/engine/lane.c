@@ -346,7 +346,7 @@ bool lanes_next_share(struct tx *tx, struct lanes *lanes, bool *more, struct paw
     }
     if (lanes->org == 0 && lanes->gates->some)
         gates_look_at(lanes->gates, tx->now + LIMITED_LOOK_US);
-    else
-        tx->news = tx->news || lanes->org == 0;
+    else if (lanes->org == 0)
+        tx_has_news(tx, NEWS_ANY);
     return true;
 }

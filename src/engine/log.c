@@ -3,10 +3,19 @@
 
 #include "base/list.h"
 
-bool log_append(struct tx *tx, struct id execution, const struct log_line *lines, size_t count,
+static bool is_stored(struct tx *tx, int64_t job, int64_t execution, const struct log_line *line,
+                      int64_t *stored, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    return sql_ask(tx, &rows, Q_LOG_KNOWN, err, INT(job), INT(line->seq), INT(execution),
+                   INT(line->at))
+        && rows_number(&rows, stored, err);
+}
+
+bool log_append(struct tx *tx, struct id execution, struct log_line *lines, size_t count,
                 struct pawl_error *err)
 {
-    int64_t job, org, seq;
+    int64_t job, org, seq, stored = 0;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_LOG_PLACE, err, INT(execution.high), INT(execution.low)))
         return false;
@@ -18,10 +27,14 @@ bool log_append(struct tx *tx, struct id execution, const struct log_line *lines
     org = row_int(&rows);
     seq = row_int(&rows);
     rows_end(&rows);
-    for (size_t i = 0; i < count; i++)
-        if (!sql_run(tx, Q_LOG_INSERT, err, INT(job), INT(++seq), INT(org), INT(execution.high),
+    if (count > 0 && lines[0].seq && !is_stored(tx, job, execution.high, &lines[0], &stored, err))
+        return false;
+    for (size_t i = 0; i < count && !stored; i++) {
+        lines[i].seq = ++seq;
+        if (!sql_run(tx, Q_LOG_INSERT, err, INT(job), INT(seq), INT(org), INT(execution.high),
                      INT(lines[i].at), TEXT(lines[i].text)))
             return false;
+    }
     return true;
 }
 

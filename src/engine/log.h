@@ -17,10 +17,11 @@ struct log_line {
     struct str text;      // one line of UTF-8
 };
 
-// Appends lines to the log of an execution's job; of a line only `at` and `text` are read.
-// PAWL_NOT_FOUND when there is no such execution.
-CHECKED bool log_append(struct tx *tx, struct id execution, const struct log_line *lines,
-                        size_t count, struct pawl_error *err);
+// Appends lines to the log of an execution's job; of a new line only `at` and `text` are read, and
+// its `seq` is set. Lines that were appended before, in a transaction whose outcome is not known,
+// are stored once: they are found by their number. PAWL_NOT_FOUND when there is no such execution.
+CHECKED bool log_append(struct tx *tx, struct id execution, struct log_line *lines, size_t count,
+                        struct pawl_error *err);
 
 // A page of a log: the lines behind `after` (0: from the first), at most `limit`.
 struct log_page {

@@ -101,7 +101,7 @@ bool queue_resume(struct tx *tx, struct str queue, struct pawl_error *err)
                                                 INT(share.queue));
     if (!resumed || changed == 0)
         return resumed;
-    tx->news = true;
+    tx_has_news(tx, NEWS_ANY);
     return queue_tell(tx, &share, queue, EVENT_QUEUE_RESUMED, err);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/links.h"
+#include "engine/posted.h"
 #include "engine/sweep_keys.h"
 
 static bool keys_of(struct tx *tx, enum query query, size_t limit, struct keys *keys,
@@ -125,11 +126,12 @@ static bool sweep_all(struct tx *tx, size_t limit, struct swept *swept, struct p
                 return false;
         swept->more = swept->more || keys.count == limit;
     }
-    bool untold = false;
+    bool untold = false, waiting = false;
     if (!sweep_keys(tx, limit, swept, err) || !limits_tidy(tx, limit, err)
-        || !links_tell(tx, limit, &untold, err))
+        || !links_tell(tx, limit, &untold, err)
+        || !posted_take(tx, limit, &swept->posted, &waiting, err))
         return false;
-    swept->more = swept->more || untold;
+    swept->more = swept->more || untold || waiting;
     for (size_t i = 0; i < countof(chores); i++)
         if (!next_chore(tx, chores[i].next, &swept->next, err))
             return false;

@@ -13,6 +13,7 @@ struct swept {
     size_t due;        // retries and delayed jobs whose time has come
     size_t gave_up;    // waited longer than their max_wait
     size_t keys;       // records of idempotency keys whose time is over, removed
+    size_t posted;     // enqueued in SQL, taken in
     size_t damaged;    // left as they are, because their records contradict each other: see verify
     bool more;         // the limit was reached: sweep again
     pawl_time next;    // when there will be something to sweep or to finish; 0: nothing is known

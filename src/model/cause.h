@@ -67,6 +67,7 @@ enum cause {
     CAUSE_PURGED,
     CAUSE_SLOT_STALE,
     CAUSE_INPUT_GONE,
+    CAUSE_INVALID,
     CAUSE_RESOURCE_EXHAUSTED,
     CAUSE_DEPENDENCY_FAILED,
     // and this is known of it

@@ -77,6 +77,7 @@ struct contract {
     struct id batch;             // that it joins; {0}: none
     bool hold;                   // `submit: false`: stays CREATED
     pawl_time not_before;        // later than scheduled_for, for a slot that is made up for; 0: not
+    struct id id;                // that it was promised (pawl.enqueue); {0}: a new one is made
     bool time_in_key;            // any time in its bucket is the same request (OPS-2)
     bool secrets_allowed;        // in the payload, by its type
 };

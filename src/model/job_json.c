@@ -5,6 +5,8 @@
 #include "model/job.h"
 #include "model/json_field.h"
 
+enum { MEMBERS_BYTES = 1600 };  // what a job takes besides its payload, about
+
 static struct str error_type(enum error_class class)
 {
     if (class == ERROR_NONE)
@@ -16,6 +18,7 @@ void job_put(struct buf *out, const struct job *job)
 {
     const struct contract *c = &job->contract;
     struct str wait = c->max_wait_us ? duration_text(out->arena, c->max_wait_us) : S("");
+    buf_expect(out, c->payload.n + MEMBERS_BYTES);
     json_put_id(out, "job_id", job->id);
     json_put_text(out, "job_type", c->job_type);
     json_put_text(out, "org_id", c->org_id);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "run/runner.h"
+#include "store/names.h"
 
 enum { AHEAD_MAX = 256,
        AHEAD_BYTES = 16 << 20 };  // of payloads that wait for a worker, by what they were of late
@@ -175,9 +176,20 @@ static struct batch *begin(struct runner *r)
     return b;
 }
 
-struct operation *claims_more(void *self, bool news)
+// Whether what became ready is for a handler of this process. What cannot be told may be.
+static bool is_news(const struct runner *r, struct tx *tx)
+{
+    struct str type;
+    if (!tx->news || tx->news_type == NEWS_ANY)
+        return tx->news;
+    return !name_text(tx, NAME_JOB_TYPE, tx->news_type, &type, NULL)
+        || handler_of(registry_handlers(&r->pawl->registry), type);
+}
+
+struct operation *claims_more(void *self, struct tx *tx)
 {
     struct runner *r = self;
+    bool news = is_news(r, tx);
     pthread_mutex_lock(&r->mutex);
     r->news += news;
     r->maybe_more = r->maybe_more || news;

@@ -34,6 +34,7 @@ struct pawl {
     struct caller caller;         // in whose name; each request gets its own request_id
     struct journal journal;
     struct registry registry;
+    struct contract_rules rules;  // for jobs that came in SQL: the policies of the registry
     bool keeps_time;              // may start without handlers: sweeps, and claims nothing
     int64_t traces_per_million;   // see model/trace.h, or TRACE_OFF; set before anything runs
     _Atomic bool schedules;       // its runner takes part in scheduling

@@ -86,6 +86,11 @@ static bool check_options(struct pawl *pawl, struct pawl_error *err)
 
 // ----- the handle
 
+static const struct policy *own_policy(void *self, struct str name, struct str job_type)
+{
+    return registry_policy(self, name, job_type);
+}
+
 static void set_up(struct pawl *pawl)
 {
     const struct pawl_options *o = &pawl->options;
@@ -100,6 +105,7 @@ static void set_up(struct pawl *pawl)
         .correlation_id = str_of(o->actor_id),
     };
     pawl->registry.arena = &pawl->arena;
+    pawl->rules = (struct contract_rules){ .policy = own_policy, .self = &pawl->registry };
     journal_open(&pawl->journal, o, pawl->world);
     pthread_mutex_init(&pawl->reading, NULL);
     pthread_mutex_init(&pawl->starting, NULL);
@@ -119,8 +125,10 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
         .waiting_max = pawl->options.waiting_max,
         .by_hand = pawl->options.virtual_time,
     };
-    return pipeline_open(&pawl->pipeline, &options, err)
-        && loans_open(&pawl->loans, pawl, err);
+    if (!pipeline_open(&pawl->pipeline, &options, err))
+        return false;
+    pipeline_set_rules(pawl->pipeline, &pawl->rules);
+    return loans_open(&pawl->loans, pawl, err);
 }
 
 bool pawl_open(struct pawl **handle, const struct pawl_options *options, struct pawl_error *err)

@@ -2,7 +2,7 @@
 //
 // A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
 // its witness (reach.h). If it is there, the answers stand; if not, the operations are run again.
-// Operations that leave no event (heartbeats, steps) may be run twice without harm.
+// Operations that leave no event (heartbeats, steps, lines of a log) may be run twice without harm.
 #include "run/pipeline.h"
 
 #include <assert.h>
@@ -43,6 +43,7 @@ struct pipeline {
     pthread_cond_t asked;   // ... and has left it
 
     _Atomic(const struct queue_terms *) terms;
+    _Atomic(const struct contract_rules *) rules;
 
     struct reach store;  // the writer's
     struct arena arena;
@@ -162,8 +163,8 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
     struct pawl_error error = {0};
     tx->arena = &p->arena;
     tx->operations = group->count;
-    if (!witness_read(tx, &witness, &error)) {  // a row that was held back was refused
-        if (group->count > 1)
+    if (!tx_settle(tx, &error) || !witness_read(tx, &witness, &error)) {  // refused at last
+        if (group->count > 1 || tx->hopeful)
             return GROUP_SPOILT;
         set_error_of_done(group, &error);
         return GROUP_ANSWERED;
@@ -179,7 +180,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
 }
 
 // What somebody wants to add to the group before it is committed.
-static struct operation *ask_for_more(struct pipeline *p, bool news)
+static struct operation *ask_for_more(struct pipeline *p, struct tx *tx)
 {
     pthread_mutex_lock(&p->mutex);
     pipeline_more more = p->more;
@@ -188,7 +189,7 @@ static struct operation *ask_for_more(struct pipeline *p, bool news)
     pthread_mutex_unlock(&p->mutex);
     if (!more)
         return NULL;
-    struct operation *added = more(self, news);
+    struct operation *added = more(self, tx);
     pthread_mutex_lock(&p->mutex);
     p->asking = false;
     pthread_cond_broadcast(&p->asked);
@@ -216,9 +217,9 @@ static bool group_begin(struct pipeline *p, struct tx *tx, struct witness *befor
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
-// stays in `rest`.
+// stays in `rest`. The first time they hope, and may be joined by more.
 static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
-                                bool with_more)
+                                bool first)
 {
     struct pawl_error error = {0};
     struct witness before;
@@ -230,6 +231,8 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         return GROUP_ANSWERED;
     }
     tx.queue_terms = atomic_load(&p->terms);
+    tx.rules = atomic_load(&p->rules);
+    tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
         struct operation *operation = queue_take(rest);
@@ -237,7 +240,7 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         if (!attempt(&tx, operation))
             return GROUP_SPOILT;
     } while (rest->first && world_monotonic(p->world) < end);
-    struct operation *more = with_more ? ask_for_more(p, tx.news) : NULL;
+    struct operation *more = first ? ask_for_more(p, &tx) : NULL;
     if (more) {
         queue_add(group, more);
         if (!attempt(&tx, more))
@@ -250,7 +253,6 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
 // doubt without a witness is repeated once more and then called what it is.
 static void run_alone(struct pipeline *p, struct operation *operation)
 {
-    struct pawl_error last = {0};
     for (int tries = 0; tries < 3; tries++) {
         struct queue rest, group;
         queue_init(&rest);
@@ -258,12 +260,11 @@ static void run_alone(struct pipeline *p, struct operation *operation)
         queue_add(&rest, operation);
         if (group_run(p, &rest, &group, false) == GROUP_ANSWERED)
             return;
-        last = operation->error;
-        if (last.code != PAWL_OK)
+        if (operation->error.code != PAWL_OK)
             return;  // the store failed under it
     }
-    last.code = PAWL_IN_DOUBT;
-    operation->error = last;
+    (void)!fail(&operation->error, PAWL_IN_DOUBT,  // the error is the answer
+                "the outcome of its commit was unknown several times in a row");
 }
 
 static void run_each_alone(struct pipeline *p, struct queue *group)
@@ -444,6 +445,11 @@ bool pipeline_do(struct pipeline *p, struct operation *asked, struct pawl_error 
     asked->error = waiter.operation.error;
     return asked->error.code == PAWL_OK
         || fail(err, asked->error.code, "%s", asked->error.message);
+}
+
+void pipeline_set_rules(struct pipeline *p, const struct contract_rules *rules)
+{
+    atomic_store(&p->rules, rules);
 }
 
 void pipeline_set_terms(struct pipeline *p, const struct queue_terms *terms)

@@ -51,14 +51,18 @@ CHECKED bool pipeline_do(struct pipeline *pipeline, struct operation *operation,
 
 // Lets somebody add to each group, in its transaction, what follows from it: a claim that takes
 // what was just enqueued starts it one fsync earlier. `more` is asked on the writer's thread before
-// each commit, `news` says whether something became ready in it, and NULL adds nothing. It must not
-// wait for the pipeline. Pass NULL to end it: nobody is in it any more when this comes back.
-typedef struct operation *(*pipeline_more)(void *self, bool news);
+// each commit, the transaction's `news` say whether something became ready in it, and NULL adds
+// nothing. It must not wait for the pipeline. Pass NULL to end it: nobody is in it any more when
+// this comes back.
+typedef struct operation *(*pipeline_more)(void *self, struct tx *tx);
 void pipeline_set_more(struct pipeline *pipeline, pipeline_more more, void *self);
 
 // The terms of queues for transactions that begin from now on; NULL: as built in. They must outlive
 // the pipeline.
 void pipeline_set_terms(struct pipeline *pipeline, const struct queue_terms *terms);
+
+// The rules for jobs that came in SQL (engine/posted.h), likewise.
+void pipeline_set_rules(struct pipeline *pipeline, const struct contract_rules *rules);
 
 // One round of the writer: takes a group, commits it, answers it. Says how many it answered; 0
 // means that nothing waited.

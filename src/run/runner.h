@@ -135,7 +135,7 @@ struct pawl_figures runner_figures(struct runner *runner);
 // ----- claims (claims.c)
 
 // A claim to add to the group that is about to be committed, or NULL. Parameters as pipeline_more.
-struct operation *claims_more(void *runner, bool news);
+struct operation *claims_more(void *runner, struct tx *tx);
 
 // With the mutex held: claims if somebody could work and there may be something. Gives it up in
 // between.

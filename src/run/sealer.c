@@ -4,10 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "engine/seal.h"
 #include "run/handle.h"
 
-enum { SEALS_MAX = 8,      // in one round
+enum { SEALS_MAX = 2,      // in one round: a thread that wakes up may have to wait until it is over
        REST_SHARE = 9,     // of the time that the round took
        TOLD_EVERY_S = 3600 };
 
@@ -93,6 +94,7 @@ static bool rest(struct sealer *s, int64_t microseconds)
 static void *sealer_main(void *self)
 {
     struct sealer *s = self;
+    sum_prepare();
     for (int64_t pause = SEAL_AFTER_US; rest(s, pause);)
         pause = seal(s);
     return NULL;

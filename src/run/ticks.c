@@ -45,8 +45,9 @@ static bool tick_write(struct tx *tx, struct operation *self, struct pawl_error 
 int64_t tick_wait(const struct tick *t)
 {
     const struct swept *s = &t->swept;
-    bool moved = s->expired + s->timed_out + s->finished + s->due + s->gave_up + s->keys > 0;
-    if (s->more && moved)
+    size_t moved = s->expired + s->timed_out + s->finished + s->due + s->gave_up + s->keys
+                 + s->posted;
+    if (s->more && moved > 0)
         return 0;
     int64_t due = s->next > t->now ? s->next - t->now : TICK_US;
     return due < TICK_US ? due : TICK_US;

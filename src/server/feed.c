@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/event.h"
+#include "engine/job.h"
 #include "server/event_json.h"
 #include "server/hub.h"
 #include "server/route.h"
@@ -53,7 +54,8 @@ static bool read_events(struct exchange *x, struct stream *s, struct pawl_error 
     if (!server_begin_read(x->server, &reading, &s->arena, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = identity_stands(&x->identity, &reading.tx, err)
+    bool done = caller_wall(&reading.tx, err)
+             && identity_stands(&x->identity, &reading.tx, err)
              && events_after(&reading.tx, &looked_at, EVENTS_AT_ONCE, &list, err);
     if (done)
         add_events(s, &list);

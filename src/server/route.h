@@ -21,6 +21,7 @@ struct route {
     bool always;                 // answered also while the server drains
     bool everywhere;             // answered also by a worker, which serves nobody's jobs
     enum route_kind kind;
+    const char *whole_store;     // why a read needs rows of other orgs; NULL: it is walled in
     bool begins_trace;           // when the caller has sent none
     const char *summary;
 

@@ -153,8 +153,14 @@ static const struct route rows[] = {
     HISTORY(executions, "Every attempt at the job, oldest first.", "ExecutionPage"),
     HISTORY(audit, "Everything that happened to the job, oldest first.", "EventPage"),
     HISTORY(steps, "The results of its steps.", "StepPage"),
-    HISTORY(explain, "Why the job is where it is, what it waits for, what to do next.",
-            "Explanation"),
+    {
+        .method = "GET", .path = "/v1/jobs/{id}/explain", .permission = MAY_READ,
+        .kind = ROUTE_READ, .whole_store = "who has the turn of a queue is asked of all orgs; what "
+                                           "it tells of them is numbers",
+        .summary = "Why the job is where it is, what it waits for, what to do next.",
+        .data_bytes = sizeof(struct history), .prepare = one_job_prepare, .act = explain_act,
+        .answer = explain_answer, .schema = "Explanation", .statuses = { 200, 404, 422 },
+    },
     {
         .method = "GET", .path = "/v1/jobs/{id}/logs", .permission = MAY_READ, .kind = ROUTE_READ,
         .summary = "What its commands said on standard error, oldest first.",

@@ -175,12 +175,15 @@ static bool use_types(struct server *s, const struct config *config, struct pawl
 static bool use_config(struct server *s, const struct config *config, struct pawl_error *err)
 {
     struct queue_terms *terms = terms_of(s, config);
-    if (!terms)
+    struct contract_rules *rules = arena_new(&s->arena, struct contract_rules, 1);
+    if (!terms || !rules)
         return fail(err, PAWL_NO_MEMORY, "no memory for the queues");
     if (!use_types(s, config, err))
         return false;
     atomic_store(&s->terms, terms);
     pipeline_set_terms(s->pawl->pipeline, terms);
+    *rules = config_rules(config, NULL, 0, false);
+    pipeline_set_rules(s->pawl->pipeline, rules);
     return true;
 }
 

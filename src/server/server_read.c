@@ -1,4 +1,5 @@
 // Read-only connections: a few are kept open, each is used by one thread at a time.
+#include "engine/job.h"
 #include "server/exchange.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -51,7 +52,8 @@ bool server_read(struct server *s, struct exchange *x, struct pawl_error *err)
     if (!server_begin_read(s, &reading, &x->found, err))
         return false;
     reading.tx.caller = &x->caller;
-    bool done = exchange_act(x, &reading.tx, err);
+    bool done = (x->route->whole_store || caller_wall(&reading.tx, err))
+             && exchange_act(x, &reading.tx, err);
     server_end_read(s, &reading);
     return done;
 }

@@ -28,7 +28,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
     (*db)->counts = counts_new();
-    (*db)->later = later_new();
+    (*db)->later = later_new((*db)->driver->rows_at_once);
     (*db)->observers = options->observers;
     (*db)->observations = observations_new();
     (*db)->files = blobs_path(options->url);
@@ -237,6 +237,12 @@ bool db_begin_read(struct db **db, const struct db_options *options, struct aren
     return open_and_read(db, options, arena, tx, err);
 }
 
+void tx_has_news(struct tx *tx, int64_t type)
+{
+    tx->news_type = !tx->news || tx->news_type == type ? type : NEWS_ANY;
+    tx->news = true;
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);
@@ -278,6 +284,11 @@ void tx_end(struct tx *tx)
     key_index_take_back(tx);
 }
 
+bool tx_hopes(const struct tx *tx)
+{
+    return tx->hopeful && tx->db->driver->hopes;
+}
+
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
 {
     assert(tx->open);
@@ -288,6 +299,11 @@ bool tx_overwrite(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);
     return later_run(tx, LATER_ALL, err) && tx->db->driver->overwrite(tx->db, err);
+}
+
+bool tx_wall(struct tx *tx, int64_t org, struct pawl_error *err)
+{
+    return !tx->db->driver->walls || sql_run(tx, Q_WALL_UP, err, INT(org));
 }
 
 bool tx_mark(struct tx *tx, struct pawl_error *err)

@@ -15,6 +15,7 @@ struct db;
 struct observations;
 struct observers;
 struct queue_terms;
+struct contract_rules;
 
 // For tests: asked at these points of every transaction of a connection. On false it fails there,
 // with what was answered; with PAWL_IN_DOUBT the connection is broken, as it is in earnest.
@@ -31,7 +32,7 @@ struct db_options {
     const struct world *world;  // NULL: the real one
     bool read_only;             // a reader: never writes, never checkpoints, sees a snapshot
     bool must_exist;            // refuse to create a new store
-    bool any_version;           // take its schema as it is: for looking at schema_version only
+    bool any_version;           // take its schema as it is: whoever opens it looks at its version
     int64_t busy_us;            // how long to wait for another process; 0: ten seconds
     int64_t wal_bytes_max;      // refuse to write past this; 0: 1 GiB
     bool shared;                // other threads may look in: see db_hold
@@ -79,6 +80,7 @@ void db_forget(struct db *db);
 
 CHECKED bool schema_version(struct db *db, int64_t *version, struct pawl_error *err);
 int schema_version_known(void);  // the newest this program can make
+enum { SCHEMA_OF_A_COPY = 1000000 };  // not done yet, so that every program refuses it
 
 // The newest generation of idempotency keys as a transaction has it; see key_index.h.
 struct key_newest {
@@ -102,9 +104,11 @@ struct tx {
     const struct caller *caller;  // in whose name the current operation runs
     int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
+    const struct contract_rules *rules;     // for jobs that came in SQL; NULL: a bare store's
     bool open;
     bool interned;                // made rows of names.h, which a rollback takes back
     bool news;                    // made something that a claim may take now: its commit rings
+    int64_t news_type;            // the one type of job it is about; NEWS_ANY: of several, or all
     struct key_newest keys;
     struct observations *observed;  // what it did so far; NULL: nobody observes
     size_t operations;              // of the commit pipeline, in it; told to whoever observes
@@ -112,7 +116,12 @@ struct tx {
     bool has_limits;                // engine/limit.h has something to say
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
+    bool hopeful;                   // whoever runs it runs it again if that was wrong: tx_hopes
 };
+
+enum { NEWS_ANY = -1 };
+// Says that jobs of a type (a number of names.h), or NEWS_ANY, may be claimed that could not be.
+void tx_has_news(struct tx *tx, int64_t type);
 
 enum tx_mode { TX_READ, TX_WRITE };
 
@@ -135,6 +144,10 @@ void tx_end(struct tx *tx);  // rolls back what was not committed; for SCOPED(tx
 // From here on what the transaction deletes or replaces is overwritten in the file. The log, which
 // has earlier copies of it, is emptied by the next db_checkpoint that finds no reader in its way.
 CHECKED bool tx_overwrite(struct tx *tx, struct pawl_error *err);
+
+// From here on a transaction that reads sees no rows of other orgs, whatever it asks: a second wall
+// besides the org in its statements. Only PostgreSQL has it; -1 is an org without rows.
+CHECKED bool tx_wall(struct tx *tx, int64_t org, struct pawl_error *err);
 
 // A part of a transaction that can be taken back alone. Not for hot paths.
 CHECKED bool tx_mark(struct tx *tx, struct pawl_error *err);
@@ -163,6 +176,7 @@ static inline struct value INT_OR_NONE(int64_t n) {
 // Runs a statement that answers no rows: sql_run(tx, Q_NAME, err, INT(1), TEXT(key)).
 #define sql_run(tx, query, err, ...) \
     db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), NULL, (err))
+#define sql_run_plain(tx, query, err) db_run((tx), (query), NULL, 0, NULL, (err))
 // The same, and says how many rows it changed.
 #define sql_run_counting(tx, query, changed, err, ...) \
     db_run((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (changed), (err))
@@ -170,12 +184,21 @@ CHECKED bool
 db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
        int64_t *changed, struct pawl_error *err);
 
-// For the inserts of store/later.h: runs with others of its kind, before the transaction ends or
+// Whether to hope: a statement that will change its row unless somebody else was faster may be held
+// back with sql_later and taken as done. If the hope fails so does the transaction, and all of it
+// is run again without any. Where the database is at the end of a wire that is well worth it.
+bool tx_hopes(const struct tx *tx);
+
+// For the statements of store/later.h: runs with others of its kind, before the transaction ends or
 // another statement could miss it. What the database refuses is refused then.
 #define sql_later(tx, query, err, ...) \
     db_later((tx), (query), VALUES(__VA_ARGS__), VALUE_COUNT(__VA_ARGS__), (err))
 CHECKED bool db_later(struct tx *tx, enum query query, const struct value *values, size_t count,
                       struct pawl_error *err);
+
+// Runs `INSERT … VALUES ($1, $2, …)` for so many rows of values, now.
+CHECKED bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
+                         struct pawl_error *err);
 
 // Runs everything sql_later has held back: before SQL looks that is not one of the named queries.
 CHECKED bool tx_settle(struct tx *tx, struct pawl_error *err);

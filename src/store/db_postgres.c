@@ -13,10 +13,11 @@
 #include <string.h>
 
 #include "store/bell.h"
-#include "store/postgres.h"
+#include "store/postgres_many.h"
 
 enum {
     BOOLEAN_TYPE = 16,  // its OID
+    ROWS_AT_ONCE = 500,
 };
 
 // ----- plain text
@@ -174,8 +175,8 @@ static bool bind_all(struct postgres *postgres, const struct value *values, size
 
 // ----- statements
 
-static bool prepare(struct postgres *postgres, const char *name, const char *sql,
-                    struct pawl_error *err)
+bool postgres_prepare(struct postgres *postgres, const char *name, const char *sql,
+                      struct pawl_error *err)
 {
     PGresult *result = pq.prepare(postgres->connection, name, sql, 0, NULL);
     if (!is_fine(result))
@@ -187,8 +188,8 @@ static bool prepare(struct postgres *postgres, const char *name, const char *sql
 static bool prepare_one(struct postgres *postgres, enum query query, struct pawl_error *err)
 {
     if (!postgres->prepared[query])
-        postgres->prepared[query] = prepare(postgres, queries[query].name, queries[query].postgres,
-                                            err);
+        postgres->prepared[query] = postgres_prepare(postgres, queries[query].name,
+                                                     queries[query].postgres, err);
     return postgres->prepared[query];
 }
 
@@ -237,54 +238,21 @@ static void finish(void *statement)
     *answer = (struct answer){0};
 }
 
-// `INSERT INTO t (…) VALUES ($1, $2)` becomes `… VALUES ($1, $2), ($3, $4)` and so on.
-static struct str text_for_many(struct arena *arena, enum query query)
-{
-    const char *text = queries[query].postgres, *tuple = strstr(text, "VALUES") + S("VALUES").n;
-    struct buf sql = buf_new(arena, (size_t)1 << 20);
-    buf_add(&sql, (struct str){ text, (size_t)(tuple - text) });
-    for (int row = 0; row < LATER_ROWS; row++) {
-        if (row > 0)
-            buf_add_char(&sql, ',');
-        for (const char *c = tuple; *c; c++) {
-            buf_add_char(&sql, *c);
-            if (*c != '$')
-                continue;
-            char *end = NULL;
-            long argument = strtol(c + 1, &end, 10);
-            buf_add_int(&sql, (int64_t)row * queries[query].arguments + argument, 1);
-            c = end - 1;
-        }
-    }
-    return buf_str(&sql);
-}
-
-static bool prepare_many(struct postgres *postgres, enum query query, const char *name,
-                         struct pawl_error *err)
-{
-    if (postgres->prepared_many[query])
-        return true;
-    SCOPED(arena) struct arena arena = {0};
-    struct str sql = text_for_many(&arena, query);
-    if (arena.failed)
-        return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
-    postgres->prepared_many[query] = prepare(postgres, name, sql.s, err);
-    return postgres->prepared_many[query];
-}
-
 static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
                      struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
-    size_t count = rows * (size_t)queries[query].arguments;
-    char name[80];
-    assert((rows == 1 || rows == LATER_ROWS) && count <= PARAMETERS_MAX);
-    snprintf(name, sizeof name, "%s%s", queries[query].name, rows == 1 ? "" : "_many");
-    bool prepared = rows == 1 ? prepare_one(postgres, query, err)
-                              : prepare_many(postgres, query, name, err);
-    if (!prepared || !bind_all(postgres, values, count, err))
+    SCOPED(arena) struct arena arena = {0};
+    size_t count = (size_t)queries[query].arguments;
+    char name[MANY_NAME_BYTES];
+    if (!prepare_one(postgres, query, err))
         return false;
-    PGresult *result = run(postgres, name, count, err);
+    bool bound = rows == 1 ? bind_all(postgres, values, count, err)
+                           : postgres_bind_many(postgres, &arena, query, values, rows, err);
+    if (!bound)
+        return false;
+    PGresult *result = run(postgres, rows == 1 ? queries[query].name : many_name(query, name),
+                           count, err);
     pq.clear(result);
     return result != NULL;
 }
@@ -387,6 +355,7 @@ static void close_all(struct db *db)
 const struct db_driver postgres_driver = {
     .dialect = DIALECT_POSTGRES,
     .alone = true,
+    .walls = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
@@ -396,6 +365,8 @@ const struct db_driver postgres_driver = {
     .start = start,
     .next = next,
     .finish = finish,
+    .rows_at_once = ROWS_AT_ONCE,
+    .hopes = true,
     .run_many = run_many,
     .changed = changed,
     .column_int = column_int,

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 
 #include "store/bell.h"
-#include "store/later.h"
 #include "store/sqlite.h"
 
 enum {
     FRAME_BYTES = PAGE_BYTES + 24,
+    ROWS_AT_ONCE = 32,  // in one statement
     CHECKPOINT_FRAMES = 4096,
     SHORT_CHECKPOINT_FRAMES = 64,  // of a log that must not grow
     READERS_WAIT_MS = 1000,
@@ -250,6 +250,9 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     if (file_is_there(sqlite, err) && log_has_room(sqlite, err)
         && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
         sqlite->writing = true;
+        sqlite->uncounted = false;
+        sqlite->changes_before = sqlite3_total_changes64(sqlite->connection);
+        sqlite->changes_fleeting = 0;
         return true;
     }
     lock_give(&sqlite->lock);
@@ -266,18 +269,37 @@ static void give_lock(struct sqlite *sqlite)
     sqlite->writing = false;
 }
 
+// Whether all that the transaction has changed may be lost with the machine.
+static bool is_fleeting(const struct sqlite *sqlite)
+{
+    return sqlite->changes_fleeting > 0 && !sqlite->uncounted
+        && sqlite3_total_changes64(sqlite->connection) - sqlite->changes_before
+               == sqlite->changes_fleeting;
+}
+
+static int commit_to_disk(struct sqlite *sqlite)
+{
+    bool fleeting = is_fleeting(sqlite);
+    if (fleeting)
+        sqlite_gather_relax(sqlite->connection, true);
+    sqlite->committing = true;
+    int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
+    sqlite->committing = false;
+    if (fleeting)
+        sqlite_gather_relax(sqlite->connection, false);
+    return result;
+}
+
 // A disk that is full, a lock that was not had, or a foreign key of the application's that leads
 // nowhere leaves the transaction uncommitted; after any other error the commit may or may not have
 // reached the disk, and only reopening can tell.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
-    sqlite->committing = true;
-    int result = sqlite3_exec(sqlite->connection, "COMMIT", NULL, NULL, NULL);
-    sqlite->committing = false;
+    int result = commit_to_disk(sqlite);
     overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
-        assert(!sqlite_gathered(sqlite->connection));  // or it was not synced
+        assert(!sqlite_gathered(sqlite->connection));  // or it was not written
         if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
             checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -358,11 +380,15 @@ static bool start(struct db *db, enum query query, const struct value *values, s
 static bool next(struct db *db, void *cursor, bool *row, struct pawl_error *err)
 {
     struct statement *statement = cursor;
+    struct sqlite *sqlite = sqlite_of(db);
+    const struct query_row *query = &queries[statement - sqlite->statements];
     int result = sqlite3_step(statement->handle);
     *row = result == SQLITE_ROW;
+    if (query->fleeting && result == SQLITE_DONE)
+        sqlite->changes_fleeting += sqlite3_changes64(sqlite->connection);
     if (result == SQLITE_ROW || result == SQLITE_DONE)
         return true;
-    return sqlite_failed(sqlite_of(db), queries[statement - sqlite_of(db)->statements].name, err);
+    return sqlite_failed(sqlite, query->name, err);
 }
 
 static void finish(void *cursor)
@@ -381,7 +407,7 @@ static void text_for_many(sqlite3_str *sql, enum query query)
                *tuple = strstr(text, "VALUES") + S("VALUES").n;
     sqlite3_str_appendall(sql, "INSERT OR FAIL");
     sqlite3_str_append(sql, text, (int)(tuple - text));
-    for (int row = 0; row < LATER_ROWS; row++) {
+    for (int row = 0; row < ROWS_AT_ONCE; row++) {
         if (row > 0)
             sqlite3_str_appendchar(sql, 1, ',');
         for (const char *c = tuple; *c; c++) {
@@ -401,7 +427,7 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
 {
     if (sqlite->many[query])
         return true;
-    size_t parameters = (size_t)LATER_ROWS * (size_t)queries[query].arguments;
+    size_t parameters = (size_t)ROWS_AT_ONCE * (size_t)queries[query].arguments;
     if (!sqlite->bound[query])
         sqlite->bound[query] = calloc(parameters, sizeof(struct value));
     if (!sqlite->bound[query])
@@ -441,11 +467,9 @@ static int bind_one(const struct statement *statement, const struct value *value
     return result;
 }
 
-static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
-                     struct pawl_error *err)
+static bool run_some(struct sqlite *sqlite, enum query query, const struct value *values,
+                     size_t rows, struct pawl_error *err)
 {
-    struct sqlite *sqlite = sqlite_of(db);
-    assert(rows == 1 || rows == LATER_ROWS);
     bool one = rows == 1;
     if (!sqlite_still_inside(sqlite, err)
         || !(one ? prepare : prepare_many)(sqlite, query, err))
@@ -459,6 +483,19 @@ static bool run_many(struct db *db, enum query query, const struct value *values
     bool done = result == SQLITE_DONE || sqlite_failed(sqlite, queries[query].name, err);
     sqlite3_reset(handle);  // repeats the error of the step
     return done;
+}
+
+static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
+                     struct pawl_error *err)
+{
+    size_t arguments = (size_t)queries[query].arguments, done = 0;
+    while (done < rows) {
+        size_t some = rows - done >= ROWS_AT_ONCE ? ROWS_AT_ONCE : 1;
+        if (!run_some(sqlite_of(db), query, values + done * arguments, some, err))
+            return false;
+        done += some;
+    }
+    return true;
 }
 
 static int64_t changed(struct db *db)
@@ -537,6 +574,7 @@ const struct db_driver sqlite_driver = {
     .start = start,
     .next = next,
     .finish = finish,
+    .rows_at_once = ROWS_AT_ONCE,
     .run_many = run_many,
     .changed = changed,
     .column_int = column_int,

@@ -21,6 +21,7 @@ struct guest_driver {
 struct db_driver {
     enum dialect dialect;
     bool alone;  // see db_alone
+    bool walls;  // see tx_wall
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
@@ -32,7 +33,10 @@ struct db_driver {
                   void **statement, struct pawl_error *err);
     bool (*next)(struct db *db, void *statement, bool *row, struct pawl_error *err);
     void (*finish)(void *statement);
-    // Runs `INSERT … VALUES ($1, $2, …)` for so many rows of values at once: 1 or LATER_ROWS.
+    // Runs a statement of later.h for so many rows of values, at most `rows_at_once`, and counts
+    // what they changed together.
+    size_t rows_at_once;
+    bool hopes;  // see tx_hopes
     bool (*run_many)(struct db *db, enum query query, const struct value *values, size_t rows,
                      struct pawl_error *err);
     int64_t (*changed)(struct db *db);

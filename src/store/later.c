@@ -1,5 +1,5 @@
 // One buffer per statement. Of two statements for one table only one has rows that are held: rows
-// are inserted in the order they came.
+// are written in the order they came.
 #include "store/later.h"
 
 #include <assert.h>
@@ -12,16 +12,18 @@ static const struct {
     enum query query;
     const char *table;
     bool pointed_at;  // by foreign keys: it is there before any other statement runs
+    bool hoped;       // each is to change one row: see tx_hopes
 } kinds[] = {
-    { Q_JOB_INSERT, "jobs", true },
-    { Q_JOB_INSERT_KEYED, "jobs", true },
-    { Q_KEY_INSERT, "idempotency_keys", false },
-    { Q_READY_INSERT, "ready", false },
-    { Q_EXECUTION_INSERT, "executions", false },
-    { Q_EXECUTION_INSERT_FIRST, "executions", false },
-    { Q_OUTCOME_COMMIT_DONE, "outcomes", false },
-    { Q_AUDIT_INSERT, "audit_events", false },
-    { Q_AUDIT_INSERT_PLAIN, "audit_events", false },
+    { .query = Q_JOB_INSERT, .table = "jobs", .pointed_at = true },
+    { .query = Q_JOB_INSERT_KEYED, .table = "jobs", .pointed_at = true },
+    { .query = Q_KEY_INSERT, .table = "idempotency_keys" },
+    { .query = Q_READY_INSERT, .table = "ready" },
+    { .query = Q_EXECUTION_INSERT, .table = "executions" },
+    { .query = Q_EXECUTION_INSERT_FIRST, .table = "executions" },
+    { .query = Q_EXECUTION_COMMIT_DONE, .table = "executions", .hoped = true },
+    { .query = Q_OUTCOME_COMMIT_DONE, .table = "outcomes" },
+    { .query = Q_AUDIT_INSERT, .table = "audit_events" },
+    { .query = Q_AUDIT_INSERT_PLAIN, .table = "audit_events" },
 };
 
 enum {
@@ -31,18 +33,19 @@ enum {
 };
 
 struct held {
-    struct value values[LATER_ROWS * ARGUMENTS_MAX];
+    struct value *values;
     size_t rows;
     struct arena texts;
 };
 
 struct later {
+    size_t rows_max;
     struct held held[KINDS];
     unsigned filled;             // a bit per kind that has rows
     unsigned before[QUERIES];    // a bit per kind: the statement could miss its rows
     unsigned rivals[KINDS];      // a bit per other kind of the same table
     unsigned char of[QUERIES];   // the statement's own kind
-    bool lost;                 // some could not be inserted: the transaction is incomplete
+    bool lost;                 // some could not be written: the transaction is incomplete
 };
 
 static unsigned rivals_of(size_t k)
@@ -54,9 +57,24 @@ static unsigned rivals_of(size_t k)
     return rivals;
 }
 
-struct later *later_new(void)
+static struct later *with_room(size_t rows_max)
 {
     struct later *later = calloc(1, sizeof *later);
+    struct value *values = calloc(KINDS * rows_max, ARGUMENTS_MAX * sizeof *values);
+    if (!later || !values) {
+        free(later);
+        free(values);
+        return NULL;
+    }
+    later->rows_max = rows_max;
+    for (size_t k = 0; k < KINDS; k++)
+        later->held[k].values = values + k * rows_max * ARGUMENTS_MAX;
+    return later;
+}
+
+struct later *later_new(size_t rows_max)
+{
+    struct later *later = with_room(rows_max);
     for (size_t q = 0; later && q < QUERIES; q++) {
         later->of[q] = KINDS;
         for (size_t k = 0; k < KINDS; k++)
@@ -74,6 +92,8 @@ void later_free(struct later *later)
 {
     for (size_t k = 0; later && k < KINDS; k++)
         arena_end(&later->held[k].texts);
+    if (later)
+        free(later->held[0].values);
     free(later);
 }
 
@@ -97,17 +117,26 @@ void later_drop(struct later *later)
     later->lost = false;
 }
 
-static bool insert(struct tx *tx, enum query query, const struct held *held,
-                   struct pawl_error *err)
+static bool write_held(struct tx *tx, size_t k, struct pawl_error *err)
+{
+    const struct held *held = &tx->db->later->held[k];
+    const struct db_driver *driver = tx->db->driver;
+    if (!driver->run_many(tx->db, kinds[k].query, held->values, held->rows, err))
+        return false;
+    return !kinds[k].hoped || driver->changed(tx->db) == (int64_t)held->rows
+        || fail(err, PAWL_STORE, "%s: somebody else was faster", queries[kinds[k].query].name);
+}
+
+bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
+                 struct pawl_error *err)
 {
     const struct db_driver *driver = tx->db->driver;
-    size_t arguments = (size_t)queries[query].arguments, done = 0;
-    for (; done + LATER_ROWS <= held->rows; done += LATER_ROWS)
-        if (!driver->run_many(tx->db, query, held->values + done * arguments, LATER_ROWS, err))
+    size_t arguments = (size_t)queries[query].arguments;
+    for (size_t done = 0, some; done < rows; done += some) {
+        some = rows - done < driver->rows_at_once ? rows - done : driver->rows_at_once;
+        if (!driver->run_many(tx->db, query, values + done * arguments, some, err))
             return false;
-    for (; done < held->rows; done++)
-        if (!driver->run_many(tx->db, query, held->values + done * arguments, 1, err))
-            return false;
+    }
     return true;
 }
 
@@ -117,7 +146,7 @@ bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
     for (size_t k = 0; k < KINDS && !later->lost; k++) {
         if (!(which & later->filled & 1u << k))
             continue;
-        later->lost = !insert(tx, kinds[k].query, &later->held[k], err);
+        later->lost = !write_held(tx, k, err);
         empty(later, k);
         if (later->lost)
             return false;
@@ -161,5 +190,5 @@ bool db_later(struct tx *tx, enum query query, const struct value *values, size_
     later->filled |= 1u << k;
     if (held->texts.failed)
         tx->arena->failed = true;  // and so the transaction cannot commit
-    return (copied && held->rows < LATER_ROWS) || later_run(tx, 1u << k, err);
+    return (copied && held->rows < later->rows_max) || later_run(tx, 1u << k, err);
 }

@@ -75,6 +75,9 @@ static bool not_newer(struct tx *tx, int64_t version, struct pawl_error *err)
     bool fit = false;
     if (!fits(tx, version, &fit, err))
         return false;
+    if (version == SCHEMA_OF_A_COPY)
+        return fail(err, PAWL_CONFLICT, "the store is a copy that is not done: run the same `pawl "
+                                        "copy` again");
     return fit
         || fail(err, PAWL_OUTDATED, "the store has schema version %lld and this pawl knows %d: "
                                     "use a newer pawl",

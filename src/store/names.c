@@ -415,7 +415,9 @@ bool id_make(struct tx *tx, enum id_kind kind, struct id *id, struct pawl_error 
         if (!sql_ask_plain(tx, &rows, newest[kind], err) || !rows_number(&rows, last, err))
             return false;
     }
-    *id = id_after(*last, tx->now, db_random(tx->db));
+    // Jobs have even ones: odd ones are made by pawl.enqueue, which knows nothing of the last.
+    int64_t after = kind == ID_JOB ? *last | 1 : *last;
+    *id = id_after(after, tx->now, db_random(tx->db));
     *last = id->high;
     return true;
 }

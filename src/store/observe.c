@@ -89,7 +89,7 @@ void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue)
 {
     struct observations *o = tx->observed;
     struct observed_ready ready = { .org = org, .type = type, .queue = queue };
-    tx->news = true;
+    tx_has_news(tx, type);
     if (!o || o->ready_many || is_noted(o, &ready))
         return;
     if (o->ready_count == OBSERVED_READY_MAX)
@@ -100,7 +100,7 @@ void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue)
 
 void observe_limit_free(struct tx *tx)
 {
-    tx->news = true;
+    tx_has_news(tx, NEWS_ANY);
     if (tx->observed)
         tx->observed->limit_free = true;
 }

@@ -1,15 +1,14 @@
 // The PostgreSQL driver's own page: what its files share. Nothing outside them sees it.
 //
-// postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements;
-// postgres_guest.c runs the application's SQL; postgres_error.c says what went wrong;
-// postgres_lock.c holds locks for hold.c; postgres_bell.c listens for bell.c; postgres_library.c
-// loads libpq.
+// postgres_open.c connects and sets a session up; db_postgres.c runs transactions and statements,
+// postgres_many.c those for many rows; postgres_guest.c runs the application's SQL;
+// postgres_error.c says what went wrong; postgres_lock.c holds locks for hold.c; postgres_bell.c
+// listens for bell.c; postgres_library.c loads libpq.
 #pragma once
 
 #include <semaphore.h>
 
 #include "store/driver.h"
-#include "store/later.h"
 #include "store/postgres_library.h"
 #include "store/store_url.h"
 
@@ -25,7 +24,7 @@ struct answer {
     int row, rows;
 };
 
-enum { PARAMETERS_MAX = LATER_ROWS * 40,
+enum { PARAMETERS_MAX = 64,
        NUMBER_BYTES = 24 };
 
 // What libpq wants to know of the parameters of a statement.
@@ -51,6 +50,7 @@ struct postgres {
     bool moved;             // it was another than before
     int64_t changed;        // rows, by the last statement
     bool prepared[QUERIES], prepared_many[QUERIES];
+    uint64_t texts_of_many[QUERIES];  // a bit per parameter: the others are numbers
     struct answer answers[QUERIES];
     struct {
         bool in;
@@ -79,6 +79,9 @@ PGconn *postgres_connect_start(const struct server_url *url);
 // Fills `err` from a result that is not what it should be, frees it and answers false.
 CHECKED bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
                              struct pawl_error *err);
+
+CHECKED bool postgres_prepare(struct postgres *postgres, const char *name, const char *sql,
+                              struct pawl_error *err);
 
 // Runs text that is the driver's own, one or more statements, and gives the last answer, which is
 // the caller's to clear. NULL after filling `err`.

@@ -47,6 +47,9 @@ struct sqlite {
     struct guest guest;
     bool checkpoint_by_hand;
     int frames;  // in the log after the last commit
+    int64_t changes_before;    // rows that the connection had changed when the transaction began
+    int64_t changes_fleeting;  // since then, by statements that are marked so
+    bool uncounted;            // and by SQL that is not one of the named queries
     int prepared_again;  // the statement that begins every write, because the schema had changed
     bool overwriting;  // what this transaction deletes: SQLite's secure_delete is on
     bool log_to_empty;  // it has what was overwritten in the file
@@ -56,7 +59,7 @@ struct sqlite {
     ino_t inode;   // ... and must lead to when it is written
     int prepared;  // of the following
     struct statement statements[QUERIES];
-    sqlite3_stmt *many[QUERIES];  // the same for LATER_ROWS rows ...
+    sqlite3_stmt *many[QUERIES];  // the same for ROWS_AT_ONCE rows ...
     struct value *bound[QUERIES];  // ... and what was bound to their parameters last
 };
 
@@ -85,6 +88,8 @@ void sqlite_watch_log(struct sqlite *sqlite);
 // one that is SQLite's default now: only for a connection that syncs at every commit. NULL: no
 // memory.
 const char *sqlite_gather(void);
+// Whether syncs are left out: whatever is written meanwhile comes to the disk with a later one.
+void sqlite_gather_relax(sqlite3 *connection, bool relaxed);
 // Whether anything is gathered, and forgetting it: the transaction is over.
 bool sqlite_gathered(sqlite3 *connection);
 void sqlite_gather_drop(sqlite3 *connection);

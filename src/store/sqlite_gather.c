@@ -8,13 +8,22 @@
 // A write that failed is told by the next write or sync, because those SQLite believes: it then
 // gives the transaction up, and what was gathered with it. A transaction that is over leaves
 // nothing behind: a moment later another process may have written to the same place.
+//
+// After a sync that failed Linux takes what was to be synced for clean: it can be read, but another
+// sync does not bring it to the disk. Were such pages found by a recovery and copied back, a power
+// loss in the middle would leave a file that no log repairs. So the log is made to end before them.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/sqlite.h"
 
-enum { GATHERED_MAX = 30 * (4096 + 24) };  // 30 pages; more than 128 KiB SQLite writes in pieces
+enum {
+    FRAME_HEADER_BYTES = 24,
+    GATHERED_MAX = 30 * (4096 + FRAME_HEADER_BYTES),  // SQLite writes over 128 KiB in pieces
+};
+
+#define NOWHERE INT64_MAX
 
 struct gather_vfs {
     sqlite3_vfs base;
@@ -24,10 +33,13 @@ struct gather_vfs {
 struct log_file {
     sqlite3_file base;
     sqlite3_file *real;  // in the memory behind this struct
+    bool relaxed;        // see sqlite_gather_relax
     int failed;          // how a write failed that nobody was told about; SQLITE_OK: none
     int gathered;        // so many bytes ...
     sqlite3_int64 at;    // ... to be written from here on
     char *bytes;
+    sqlite3_int64 unsynced;  // the first byte that this transaction wrote; NOWHERE: none
+    sqlite3_int64 skipped;   // the first of a commit whose sync was left out; NOWHERE: none
 };
 
 static struct log_file *log_of(sqlite3_file *file)
@@ -35,10 +47,17 @@ static struct log_file *log_of(sqlite3_file *file)
     return (struct log_file *)(void *)file;
 }
 
+static int write_now(struct log_file *log, const void *from, int n, sqlite3_int64 at)
+{
+    if (at < log->unsynced)
+        log->unsynced = at;
+    return log->real->pMethods->xWrite(log->real, from, n, at);
+}
+
 static void write_gathered(struct log_file *log)
 {
     if (log->gathered > 0 && log->failed == SQLITE_OK)
-        log->failed = log->real->pMethods->xWrite(log->real, log->bytes, log->gathered, log->at);
+        log->failed = write_now(log, log->bytes, log->gathered, log->at);
     log->gathered = 0;
 }
 
@@ -63,17 +82,56 @@ static int write_log(sqlite3_file *file, const void *from, int n, sqlite3_int64 
         log->at = at;
     }
     if (n > GATHERED_MAX)
-        return log->real->pMethods->xWrite(log->real, from, n, at);
+        return write_now(log, from, n, at);
     memcpy(log->bytes + log->gathered, from, (size_t)n);
     log->gathered += n;
     return SQLITE_OK;
 }
 
+// Commits whose sync was left out are taken for clean too. Written again, the next sync brings them
+// to the disk. What is there already is not touched: a power loss could tear it.
+static void write_skipped_again(struct log_file *log, sqlite3_int64 end)
+{
+    const sqlite3_io_methods *real = log->real->pMethods;
+    for (sqlite3_int64 at = log->skipped, n; at < end; at += n) {
+        n = end - at < GATHERED_MAX ? end - at : GATHERED_MAX;
+        if (real->xRead(log->real, log->bytes, (int)n, at) != SQLITE_OK
+            || real->xWrite(log->real, log->bytes, (int)n, at) != SQLITE_OK)
+            return;
+    }
+}
+
+// The log ends where no frame begins.
+static void end_before_unsynced(struct log_file *log)
+{
+    static const char nothing[FRAME_HEADER_BYTES];
+    sqlite3_int64 end = log->unsynced;
+    if (end == NOWHERE && log->real->pMethods->xFileSize(log->real, &end) != SQLITE_OK)
+        return;
+    write_skipped_again(log, end);
+    if (log->unsynced != NOWHERE)
+        (void)write_now(log, nothing, sizeof nothing, log->unsynced);
+}
+
+// A log that starts over must have its new header on the disk before anything follows it: else
+// what is left there of the old one could pass for its continuation.
 static int sync_log(sqlite3_file *file, int flags)
 {
     struct log_file *log = log_of(file);
+    bool needed = !log->relaxed || log->at == 0;
     int result = write_and_tell(log);
-    return result != SQLITE_OK ? result : log->real->pMethods->xSync(log->real, flags);
+    if (result != SQLITE_OK)
+        return result;
+    if (needed)
+        result = log->real->pMethods->xSync(log->real, flags);
+    if (result != SQLITE_OK)
+        end_before_unsynced(log);
+    else if (needed)
+        log->skipped = NOWHERE;
+    else if (log->unsynced < log->skipped)
+        log->skipped = log->unsynced;
+    log->unsynced = NOWHERE;
+    return result;
 }
 
 // Behind a write that failed there is an older page.
@@ -131,7 +189,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
         return real->xOpen(real, name, file, flags, out);
     struct log_file *log = log_of(file);
     *log = (struct log_file){ .real = (sqlite3_file *)(void *)(log + 1),
-                              .bytes = malloc(GATHERED_MAX) };
+                              .bytes = malloc(GATHERED_MAX),
+                              .unsynced = NOWHERE,
+                              .skipped = NOWHERE };
     int result = log->bytes ? real->xOpen(real, name, log->real, flags, out) : SQLITE_NOMEM;
     if (result == SQLITE_OK)
         log->base.pMethods = &log_methods;
@@ -169,6 +229,13 @@ static struct log_file *log_under(sqlite3 *connection)
     return file && file->pMethods == &log_methods ? log_of(file) : NULL;
 }
 
+void sqlite_gather_relax(sqlite3 *connection, bool relaxed)
+{
+    struct log_file *log = log_under(connection);
+    if (log)
+        log->relaxed = relaxed;
+}
+
 bool sqlite_gathered(sqlite3 *connection)
 {
     const struct log_file *log = log_under(connection);
@@ -178,6 +245,8 @@ bool sqlite_gathered(sqlite3 *connection)
 void sqlite_gather_drop(sqlite3 *connection)
 {
     struct log_file *log = log_under(connection);
-    if (log)
-        log->gathered = log->failed = 0;
+    if (!log)
+        return;
+    log->gathered = log->failed = 0;
+    log->unsynced = NOWHERE;
 }

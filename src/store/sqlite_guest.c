@@ -234,6 +234,7 @@ static void reset_others(struct sqlite *sqlite)
 static int64_t enter(struct tx *tx, int64_t allowed_us)
 {
     struct sqlite *sqlite = sqlite_in(tx);
+    sqlite->uncounted = true;
     sqlite->guest = (struct guest){
         .in = true,
         .allowed_us = allowed_us,
@@ -411,7 +412,7 @@ static bool execute(struct tx *tx, const char *sql, struct pawl_error *err)
 // or end one.
 bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_error *err)
 {
-    sqlite_of(db)->application = true;
+    sqlite_of(db)->application = sqlite_of(db)->uncounted = true;
     bool done = sqlite_execute(db, sql, err);
     sqlite_of(db)->application = false;
     return done && sqlite_still_inside(sqlite_of(db), err);

@@ -116,13 +116,40 @@ static bool is_there(const struct sqlite *sqlite, struct pawl_error *err)
                 sqlite->path);
 }
 
-// SQLite opens a file it may not write for reading, and the first write would be refused instead.
+static bool may(const char *path, int access, const char *what, struct pawl_error *err)
+{
+    return faccessat(AT_FDCWD, path, access, AT_EACCESS) == 0
+        || (errno != EACCES && errno != EROFS)  // it is found out what else is wrong with it
+        || fail(err, PAWL_STORE, "cannot %s %s: %s", what, path, strerrordesc_np(errno));
+}
+
+static bool may_use(const struct sqlite *sqlite, const char *path, struct pawl_error *err)
+{
+    return sqlite->read_only ? may(path, R_OK, "read", err)
+                             : may(path, R_OK | W_OK, "write", err);
+}
+
+// Of the log, or of its index: a reader, too, makes them when they are not there.
+static bool may_use_beside(const struct sqlite *sqlite, const char *suffix, struct pawl_error *err)
+{
+    char *path = sqlite3_mprintf("%s%s", sqlite->path, suffix);
+    if (!path)
+        return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
+    bool there = access(path, F_OK) == 0, allowed = there && may_use(sqlite, path, err);
+    if (!there) {
+        strrchr(path, '/')[1] = '\0';  // it is a whole path
+        allowed = may(path, W_OK | X_OK, "make files in", err);
+    }
+    sqlite3_free(path);
+    return allowed;
+}
+
+// SQLite opens a file it may not write for reading, and the first write would be refused instead;
+// of a log that it may not make it says that the database is read-only.
 static bool is_allowed(const struct sqlite *sqlite, struct pawl_error *err)
 {
-    int access = sqlite->read_only ? R_OK : R_OK | W_OK;
-    return faccessat(AT_FDCWD, sqlite->path, access, AT_EACCESS) == 0 || errno == ENOENT
-        || fail(err, PAWL_STORE, "cannot %s %s: %s", sqlite->read_only ? "read" : "write",
-                sqlite->path, strerrordesc_np(errno));
+    return may_use(sqlite, sqlite->path, err) && may_use_beside(sqlite, "-wal", err)
+        && may_use_beside(sqlite, "-shm", err);
 }
 
 static bool remember_file(struct sqlite *sqlite, struct pawl_error *err)
@@ -142,7 +169,7 @@ static bool open_file(struct sqlite *sqlite, bool must_exist, struct pawl_error 
     if (!sqlite->read_only && !must_exist)
         flags |= SQLITE_OPEN_CREATE;
     flags |= sqlite->shared ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
-    bool gathers = !sqlite->read_only && !sqlite->fleeting && !sqlite->shared;
+    bool gathers = !sqlite->read_only && !sqlite->fleeting;
     const char *vfs = gathers ? sqlite_gather() : NULL;
     if (sqlite3_open_v2(sqlite->path, &sqlite->connection, flags, vfs) != SQLITE_OK)
         return fail(err, PAWL_STORE, "cannot open %s: %s", sqlite->path,

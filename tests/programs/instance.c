@@ -44,10 +44,10 @@ static void PRINTF(2, 3) say(struct self *self, const char *format, ...)
 // ----- boot
 
 // Asked before each commit: the one after `rounds` others waits for a line.
-static struct operation *pause_halfway(void *rounds, bool news)
+static struct operation *pause_halfway(void *rounds, struct tx *tx)
 {
     char line[LINE_BYTES];
-    (void)news;
+    (void)tx;
     if ((*(int64_t *)rounds)-- != 0)
         return NULL;
     puts("halfway");

@@ -1,0 +1,39 @@
+-- compatible: 16
+-- The second wall between tenants, on PostgreSQL: row level security.
+--
+-- The first is that every operation asks for rows of its caller's org. A transaction that reads in
+-- the name of one tenant says so besides (`SET LOCAL pawl.org`, store/db.h: tx_wall), and from then
+-- on the database shows it no other's rows, whatever it asks. Where nothing was said there is no
+-- wall: that is Pawl itself, which works for every org. Rows are only hidden, never refused: what
+-- is written is guarded by keys that carry the org.
+--
+-- FORCE, because Pawl is the owner of its tables. A superuser is never walled in. The subquery is
+-- asked once for each statement, not for each row.
+--postgres: CREATE FUNCTION pawl_wall() RETURNS BIGINT STABLE PARALLEL SAFE LANGUAGE sql
+--postgres: RETURN coalesce(nullif(current_setting('pawl.org', true), ''), '0')::BIGINT;
+--postgres: CREATE FUNCTION pawl_wall_up(around TEXT, shown TEXT) RETURNS VOID LANGUAGE plpgsql
+--postgres: SET search_path FROM CURRENT AS $$
+--postgres: BEGIN
+--postgres:   EXECUTE format('ALTER TABLE %1$I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;'
+--postgres:     'CREATE POLICY wall ON %1$I FOR SELECT USING ((SELECT pawl_wall()) = 0 OR %2$s);'
+--postgres:     'CREATE POLICY put ON %1$I FOR INSERT WITH CHECK (true);'
+--postgres:     'CREATE POLICY change ON %1$I FOR UPDATE USING (true);'
+--postgres:     'CREATE POLICY remove ON %1$I FOR DELETE USING (true)', around, shown);
+--postgres: END $$;
+-- Each has rows of its own org only. A table with an org that a later migration makes is put behind
+-- the wall by that migration; a test looks.
+--postgres: DO $$ DECLARE around TEXT; BEGIN
+--postgres:   FOREACH around IN ARRAY ARRAY['alert_deliveries', 'api_keys', 'artifact_inputs', 'artifacts',
+--postgres:     'audit_events', 'changes', 'erasures', 'execution_logs', 'executions', 'job_batches',
+--postgres:     'job_endings', 'job_limit_holds', 'job_limit_waits', 'job_links', 'job_runs', 'job_waits',
+--postgres:     'jobs', 'outcomes', 'parked', 'queue_pauses', 'ready', 'removed_jobs', 'schedules',
+--postgres:     'slot_skips', 'steps', 'wait_limits']
+--postgres:   LOOP PERFORM pawl_wall_up(around, 'org = (SELECT pawl_wall())'); END LOOP;
+-- In these, org 0 is everybody's: numbers of all together, Pawl's own runners.
+--postgres:   FOREACH around IN ARRAY ARRAY['job_limit_buckets', 'job_type_pauses', 'queue_counts',
+--postgres:     'queue_flows', 'workers']
+--postgres:   LOOP PERFORM pawl_wall_up(around, 'org IN (0, (SELECT pawl_wall()))'); END LOOP;
+-- Nobody reads these for a tenant.
+--postgres:   PERFORM pawl_wall_up('posted_jobs', 'false');
+--postgres:   PERFORM pawl_wall_up('idempotency_keys', 'false');
+--postgres: END $$;

@@ -1,0 +1,176 @@
+// One statement for many rows: its parameters become arrays, of which `unnest` makes rows.
+//
+//   INSERT INTO t (a, b) VALUES ($1, 'x')  INSERT INTO t (a, b) SELECT given.p1, 'x' FROM unnest(…)
+//   UPDATE t SET a = $2 WHERE b = $1       UPDATE t SET a = given.p2 FROM unnest(…) WHERE …
+//
+// Twice as fast as sending single rows without waiting for their answers.
+#include "store/postgres_many.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BYTES_MAX = 1 << 30 };  // of one array
+
+// A parameter is one or the other.
+enum kind { NUMBERS,
+            TEXTS };
+static const struct {
+    Oid oid;
+    const char *name;
+} types[] = { [NUMBERS] = { 20, "bigint" }, [TEXTS] = { 25, "text" } };
+
+static enum kind kind_of(const struct postgres *postgres, enum query query, int parameter)
+{
+    return postgres->texts_of_many[query] >> parameter & 1 ? TEXTS : NUMBERS;
+}
+
+// ----- the statement
+
+static void add_with_rows(struct buf *sql, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (text.s[i] == '$')
+            buf_add(sql, S("given.p"));
+        else
+            buf_add_char(sql, text.s[i]);
+}
+
+static void add_rows(const struct postgres *postgres, enum query query, struct buf *sql)
+{
+    int count = queries[query].arguments;
+    buf_add(sql, S(" FROM unnest("));
+    for (int i = 0; i < count; i++)
+        buf_addf(sql, "%s$%d::%s[]", i > 0 ? ", " : "", i + 1,
+                 types[kind_of(postgres, query, i)].name);
+    buf_add(sql, S(") AS given ("));
+    for (int i = 0; i < count; i++)
+        buf_addf(sql, "%sp%d", i > 0 ? ", " : "", i + 1);
+    buf_add(sql, S(") "));
+}
+
+// The values of an INSERT without their parentheses.
+static struct str tuple_of(const char *values)
+{
+    const char *open = strchr(values, '(') + 1, *close = strrchr(values, ')');
+    return (struct str){ open, (size_t)(close - open) };
+}
+
+static struct str text_for_many(const struct postgres *postgres, struct arena *arena,
+                                enum query query)
+{
+    const char *text = queries[query].postgres;
+    const char *values = strstr(text, "VALUES"), *where = strstr(text, "WHERE");
+    struct buf sql = buf_new(arena, (size_t)1 << 20);
+    assert(!values != !where);
+    add_with_rows(&sql, (struct str){ text, (size_t)((values ? values : where) - text) });
+    if (values) {
+        buf_add(&sql, S("SELECT "));
+        add_with_rows(&sql, tuple_of(values));
+    }
+    add_rows(postgres, query, &sql);
+    if (where)
+        add_with_rows(&sql, str_of(where));
+    return buf_str(&sql);
+}
+
+// The server knows what the parameters of the statement for one row are.
+static bool learn_types(struct postgres *postgres, enum query query, struct pawl_error *err)
+{
+    PGresult *described = pq.describePrepared(postgres->connection, queries[query].name);
+    if (pq.resultStatus(described) != PGRES_COMMAND_OK)
+        return postgres_failed(postgres, described, queries[query].name, err);
+    for (int i = 0; i < queries[query].arguments; i++) {
+        Oid oid = pq.paramtype(described, i);
+        assert(oid == types[NUMBERS].oid || oid == types[TEXTS].oid);
+        if (oid == types[TEXTS].oid)
+            postgres->texts_of_many[query] |= UINT64_C(1) << i;
+    }
+    pq.clear(described);
+    return true;
+}
+
+static bool prepare_many(struct postgres *postgres, enum query query, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    char name[MANY_NAME_BYTES];
+    if (postgres->prepared_many[query])
+        return true;
+    if (!learn_types(postgres, query, err))
+        return false;
+    struct str sql = text_for_many(postgres, &arena, query);
+    if (arena.failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
+    postgres->prepared_many[query] = postgres_prepare(postgres, many_name(query, name), sql.s,
+                                                      err);
+    return postgres->prepared_many[query];
+}
+
+const char *many_name(enum query query, char name[static MANY_NAME_BYTES])
+{
+    snprintf(name, MANY_NAME_BYTES, "%s_many", queries[query].name);
+    return name;
+}
+
+// ----- its parameters
+
+static void put(struct buf *out, uint64_t number, size_t bytes)
+{
+    char digits[8];
+    for (size_t i = 0; i < bytes; i++)
+        digits[i] = (char)(number >> 8 * (bytes - 1 - i));
+    buf_add(out, (struct str){ digits, bytes });
+}
+
+static void put_element(struct buf *out, const struct value *value)
+{
+    switch (value->kind) {
+    case VALUE_INT:
+        put(out, 8, 4);
+        put(out, (uint64_t)value->number, 8);
+        return;
+    case VALUE_TEXT:
+        put(out, value->text.n, 4);
+        buf_add(out, value->text);
+        return;
+    case VALUE_NONE:
+        put(out, UINT32_MAX, 4);
+        return;
+    }
+}
+
+// As the server holds one: dimensions, whether there may be NULLs, the type of its elements; how
+// many there are, and the number of the first.
+static struct str array_of(struct arena *arena, Oid oid, const struct value *column, size_t rows,
+                           size_t stride)
+{
+    struct buf out = buf_new(arena, BYTES_MAX);
+    buf_expect(&out, 20 + 12 * rows);
+    put(&out, 1, 4);
+    put(&out, 1, 4);
+    put(&out, oid, 4);
+    put(&out, rows, 4);
+    put(&out, 1, 4);
+    for (size_t i = 0; i < rows; i++)
+        put_element(&out, &column[i * stride]);
+    return out.full ? (struct str){0} : buf_str(&out);
+}
+
+bool postgres_bind_many(struct postgres *postgres, struct arena *arena, enum query query,
+                        const struct value *values, size_t rows, struct pawl_error *err)
+{
+    struct binding *binding = &postgres->binding;
+    if (!prepare_many(postgres, query, err))
+        return false;
+    int count = queries[query].arguments;
+    for (int i = 0; i < count; i++) {
+        struct str array = array_of(arena, types[kind_of(postgres, query, i)].oid, values + i, rows,
+                                    (size_t)count);
+        if (arena->failed || !array.s)
+            return fail(err, PAWL_NO_MEMORY, "no memory for %zu rows at once", rows);
+        binding->values[i] = array.s;
+        binding->lengths[i] = (int)array.n;
+        binding->formats[i] = 1;
+    }
+    return true;
+}
