@@ -16,6 +16,8 @@ SEEDS ?= 1..20000
 SIM_S ?= 600
 FILLS ?= 200
 FILES ?= 10000
+BLOWS ?= 200
+CUTS ?= 500
 export DESTDIR
 
 .PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
@@ -137,6 +139,18 @@ torture-stop: ## workers stopped with SIGSTOP past their leases, STOPS=5000 time
 torture-models: ## the models of the protocol in larger sizes: minutes, and gigabytes of memory
 	@tools/packages build test
 	@tools/check-models --full
+
+torture-postgres: ## three programs on a server that crashes and loses sessions, BLOWS=200 times
+	@tools/packages build test
+	@tools/build build
+	@POSTGRES_BLOWS=$(BLOWS) PAWL_TEST_SYNC=1 BUILD=build PAWL=build/pawl SOURCE="$$PWD" \
+	    tests/postgres/run build/tests/postgres_chaos_test
+
+torture-postgres-cuts: ## CUTS=500 connections cut between a COMMIT and its answer
+	@tools/packages build test
+	@tools/build build
+	@POSTGRES_CUTS=$(CUTS) BUILD=build PAWL=build/pawl \
+	    tests/postgres/run build/tests/postgres_cut_test
 
 torture-sim: ## the simulator on SEEDS=1..20000, for SIM_S=600 seconds; no mark may be missing
 	@tools/packages build

@@ -39,9 +39,14 @@ static void hear_nothing(void *self, const char *message)
     (void)message;
 }
 
+// A server that crashed is back within seconds.
 static PGconn *connect_to(const char *url)
 {
     PGconn *connection = PQconnectdb(url);
+    for (int i = 0; i < 600 && PQstatus(connection) != CONNECTION_OK; i++) {
+        usleep(50000);
+        PQreset(connection);
+    }
     if (PQstatus(connection) != CONNECTION_OK)
         print_error("%s", PQerrorMessage(connection));
     EXPECT(PQstatus(connection) == CONNECTION_OK);
@@ -137,10 +142,11 @@ static void tell_rows(const PGresult *result, outside_row tell, void *self)
 }
 
 // Every statement's rows, in one round trip.
-bool postgres_run(struct str url, const char *sql, outside_row tell, void *self)
+static bool run_once(struct str url, const char *sql, outside_row tell, void *self)
 {
     keep(url);
-    EXPECT(PQsendQuery(kept.connection, sql));
+    if (!PQsendQuery(kept.connection, sql))
+        return false;
     bool done = true;
     for (PGresult *result; (result = PQgetResult(kept.connection));) {
         bool fine = PQresultStatus(result) == PGRES_COMMAND_OK
@@ -154,4 +160,11 @@ bool postgres_run(struct str url, const char *sql, outside_row tell, void *self)
         PQclear(result);
     }
     return done;
+}
+
+// A server that was restarted meanwhile has cut the connection that was kept.
+bool postgres_run(struct str url, const char *sql, outside_row tell, void *self)
+{
+    return run_once(url, sql, tell, self)
+        || (PQstatus(kept.connection) != CONNECTION_OK && run_once(url, sql, tell, self));
 }

@@ -13,7 +13,7 @@
 
 #define CONNECT_US SECONDS(10)
 #define PAUSE_US MILLISECONDS(100)  // before it is opened again; doubles ...
-#define PAUSE_US_MAX SECONDS(5)     // ... up to this
+#define PAUSE_US_MAX SECONDS(2)     // ... up to this
 
 enum stage { CLOSED,
              CONNECTING,

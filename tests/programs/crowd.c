@@ -1,10 +1,11 @@
 // A program that enqueues from many threads and runs what it enqueues, until it is killed.
 //
-//     crowd STORE LOG NAME SEED [drain]
+//     crowd STORE LOG NAME SEED [drain] [patient]
 //
 // Every call is logged before and after (actor.h), with one append each. A process that starts asks
-// again for whatever its dead predecessor was not told; with `drain` for nothing else. It ends when
-// its input does.
+// again for whatever its dead predecessor was not told; with `drain` for nothing else. With
+// `patient` its store may be away for a while: it asks again until it is told. It ends when its
+// input does.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "actor.h"
 
 enum { THREADS = 50,
+       THREADS_PATIENT = 12,  // of each of several programs
        KEY_BYTES = 48,
        ASKED_MAX = 20000 };
 
@@ -22,6 +24,7 @@ static struct crowd {
     struct pawl *pawl;
     _Atomic int64_t calls, serial;
     _Atomic uint64_t dice;
+    bool patient;
 } crowd;
 
 // ----- handlers
@@ -63,8 +66,14 @@ static bool finish(struct pawl_run *run, void *context)
 
 // ----- enqueueing
 
+static bool may_be_told(enum pawl_code code)
+{
+    return code == PAWL_FULL
+        || (crowd.patient && (code == PAWL_BUSY || code == PAWL_IN_DOUBT));
+}
+
 // Everything follows from the key, so that a repeated request asks for the same job.
-static void ask(const char *key)
+static bool ask_once(const char *key)
 {
     struct pawl_error err = {0};
     struct pawl_ticket ticket = {0};
@@ -80,10 +89,17 @@ static void ask(const char *key)
     long long number = ++crowd.calls;
     actor_log(&crowd.actor, "> %lld enqueue %s .\n", number, key);
     bool done = pawl_enqueue(crowd.pawl, &job, &ticket, &err);
-    if (!done && err.code != PAWL_FULL)
+    if (!done && !may_be_told(err.code))
         actor_give_up(&crowd.actor, "an enqueue failed", &err);
     actor_log(&crowd.actor, "< %lld %s - %s 0 .\n", number, done ? "ok" : pawl_code_word(err.code),
               done ? ticket.job_id : "-");
+    return done;
+}
+
+static void ask(const char *key)
+{
+    while (!ask_once(key) && crowd.patient)
+        world_sleep(world_real(), MILLISECONDS(50));
 }
 
 static void *enqueue(void *context)
@@ -115,6 +131,20 @@ static void forget(struct question *open, size_t *count, int64_t number)
         }
 }
 
+// One that is asked again is still one question.
+static void note(struct question *open, size_t *count, int64_t number, const char *key)
+{
+    size_t i = 0;
+    while (i < *count && strcmp(open[i].key, key) != 0)
+        i++;
+    if (i == ASKED_MAX)
+        return;
+    open[i].number = number;
+    snprintf(open[i].key, KEY_BYTES, "%.47s", key);
+    if (i == *count)
+        ++*count;
+}
+
 static size_t read_open(const char *path, struct question *open)
 {
     size_t count = 0;
@@ -126,10 +156,8 @@ static size_t read_open(const char *path, struct question *open)
                 open[i].number = 0;  // numbers begin again, and nobody answers these any more
         char *words = NULL;
         long long number = strtoll(line[0] ? line + 1 : line, &words, 10);
-        if (line[0] == '>' && sscanf(words, " enqueue %79s %1[.]", key, end) == 2
-            && count < ASKED_MAX) {
-            open[count].number = number;
-            snprintf(open[count++].key, KEY_BYTES, "%.47s", key);
+        if (line[0] == '>' && sscanf(words, " enqueue %79s %1[.]", key, end) == 2) {
+            note(open, &count, number, key);
         } else if (line[0] == '<' && sscanf(words, " ok %*s %*s %*s %1[.]", end) == 1) {
             forget(open, &count, number);
         }
@@ -192,12 +220,14 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc < 5)
         return 2;
+    crowd.patient = has_word(argv, "patient");
     size_t count = read_open(argv[2], questions);
     open_log(argv);
     start(argv);
     for (size_t i = 0; i < count; i++)
         ask(questions[i].key);
-    for (int i = 0; i < THREADS && !has_word(argv, "drain"); i++)
+    int threads = crowd.patient ? THREADS_PATIENT : THREADS;
+    for (int i = 0; i < threads && !has_word(argv, "drain"); i++)
         must(pthread_create(&thread, NULL, enqueue, NULL) == 0,
              &(struct pawl_error){ .code = PAWL_NO_MEMORY });
     puts("ready");
