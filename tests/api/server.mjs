@@ -31,9 +31,9 @@ export function scratch() {
   return mkdtempSync(join(process.env.TMPDIR ?? tmpdir(), 'pawl-api-'));
 }
 
-// A command of the program on this store: its output. Throws when it fails. Where answers to commits
-// are lost (tools/torture-answers) a command would say `in doubt`, and rightly: only the server has
-// to find out more.
+// A command of the program on this store: its output. Throws when it fails. Where answers to
+// commits are lost (tools/torture-answers) a command would say `in doubt`, and rightly: only the
+// server has to find out more.
 export function run(directory, ...words) {
   return execFileSync(pawl, [...words, '--store', `sqlite:${directory}/pawl.db`],
                       { encoding: 'utf8', cwd: directory,
