@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planted.h"
+
 enum { NODES = 8,
        NAME_BYTES = 512,
        SHM_REGIONS = 16,
@@ -238,6 +240,8 @@ static int write_file(sqlite3_file *file, const void *from, int n, sqlite3_int64
 {
     struct file *f = file_of(file);
     struct node *node = f->node;
+    if (planted_drops(from, n))
+        return SQLITE_OK;
     bool was_dead = disk.dead[f->process];
     bool alive = alive_at_point(f);
     if (!alive && was_dead)

@@ -1,4 +1,5 @@
 // The linker calls the __wrap_ functions for malloc and its kin, and these the real ones.
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +13,10 @@ struct fault_counter memory_faults;
 
 static bool none_left(void)
 {
-    return !crash_vfs.inside && faults_hit(&memory_faults);
+    bool none = !crash_vfs.inside && faults_hit(&memory_faults);
+    if (none)
+        errno = ENOMEM;
+    return none;
 }
 
 void *__real_malloc(size_t bytes);

@@ -43,9 +43,12 @@ static bool read_config(void *self, int64_t n, bool for_ever, struct torture *t)
     struct pawl_error err = {0};
     arm(n, for_ever);
     bool read = config_load(&arena, self, &config, &faults, &err);
-    bool reached = calm();
+    bool reached = calm(), survived = read || (err.code == PAWL_NO_MEMORY && err.message[0]);
+    if (!survived)
+        print_message("allocation %lld%s: %s\n", (long long)n, for_ever ? " and on" : "",
+                      err.message);
     if (reached)
-        torture_count(t, read || (err.code == PAWL_NO_MEMORY && err.message[0]));
+        torture_count(t, survived);
     return reached;
 }
 

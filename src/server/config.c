@@ -360,15 +360,19 @@ static bool slurp(struct arena *arena, const char *path, struct str *text, struc
     return got >= 0 || fail(err, PAWL_INVALID, "cannot read %s: %s", path, strerrordesc_np(why));
 }
 
-// Absolute, so that it stays right when somebody changes the working directory.
-static struct str directory_of(struct arena *arena, const char *path)
+// Absolute, so that it stays right when somebody changes the working directory. Without it commands
+// would be looked for where this program happens to be: another of the same name might run.
+static bool directory_of(struct arena *arena, const char *path, struct str *directory,
+                         struct pawl_error *err)
 {
     char whole[PATH_MAX];
     if (!realpath(path, whole))
-        return S(".");
+        return fail(err, errno == ENOMEM ? PAWL_NO_MEMORY : PAWL_INVALID,
+                    "cannot find the directory of %s: %s", path, strerrordesc_np(errno));
     char *slash = strrchr(whole, '/');
     size_t n = slash && slash != whole ? (size_t)(slash - whole) : 1;
-    return str_dup(arena, (struct str){ whole, n });
+    *directory = str_dup(arena, (struct str){ whole, n });
+    return true;
 }
 
 static bool none_wrong(const struct yaml_faults *faults, struct arena *arena,
@@ -391,10 +395,9 @@ bool config_load(struct arena *arena, const char *path, struct config *config,
     struct str text = S("");
     *faults = (struct yaml_faults){ .arena = arena, .path = str_dup(arena, str_of(path)) };
     *config = config_default(arena);
-    if (!slurp(arena, path, &text, err))
+    if (!slurp(arena, path, &text, err) || !directory_of(arena, path, &config->directory, err))
         return false;
     config->path = faults->path;
-    config->directory = directory_of(arena, path);
     const struct yaml_node *root = yaml_parse(text, faults);
     if (root)
         read_tree(&(struct reading){ arena, faults, config, NULL }, root);
