@@ -348,6 +348,18 @@ static void tell_trouble(struct runner *r)
     pthread_mutex_lock(&r->mutex);
 }
 
+static void keep_name(struct runner *r)
+{
+    struct pawl_error why = {0};
+    pthread_mutex_unlock(&r->mutex);
+    bool kept = hold_keep(&r->hold, r->instance.name, &why);
+    pthread_mutex_lock(&r->mutex);
+    if (why.code == PAWL_CONFLICT)
+        why.code = PAWL_FENCED;
+    if (!kept)
+        note_trouble(r, &why);
+}
+
 void tick_finish(struct runner *r)
 {
     const struct tick *t = &r->tick;
@@ -358,6 +370,8 @@ void tick_finish(struct runner *r)
             r->alive_next = t->at + ALIVE_EVERY_US;
         give_strays_back(r, t);
         forget_judged(r, t);
+        if (t->alive)
+            keep_name(r);
     }
     r->tick_answered = false;
     write_again(r);

@@ -88,9 +88,16 @@ bool hold_take_any(struct hold *hold, struct str store_url, struct str stem, str
                 HOLD_NUMBER_MAX, STR(stem));
 }
 
+bool hold_keep(struct hold *hold, struct str name, struct pawl_error *err)
+{
+    if (!hold->server || server_lock_lives(hold->server))
+        return true;
+    return server_lock_reopen(hold->server, err) && lock_name(hold, name, err);
+}
+
 void hold_give(struct hold *hold)
 {
-    if (hold->taken)
+    if (hold->taken || hold->server)
         close_place(hold);
     *hold = (struct hold){ .fd = -1 };
 }

@@ -34,4 +34,8 @@ CHECKED bool hold_take(struct hold *hold, struct str store_url, struct str name,
 CHECKED bool hold_take_any(struct hold *hold, struct str store_url, struct str stem,
                            struct str *name, struct arena *arena, struct pawl_error *err);
 
+// A server that was started again has lost it: to be asked now and then, while the server is in
+// reach. PAWL_CONFLICT when another process has the name meanwhile.
+CHECKED bool hold_keep(struct hold *hold, struct str name, struct pawl_error *err);
+
 void hold_give(struct hold *hold);  // {0} and one that was given back are fine

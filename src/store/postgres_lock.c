@@ -46,6 +46,22 @@ bool server_lock_open(struct server_lock **lock, struct str store_url, struct pa
     return true;
 }
 
+bool server_lock_lives(struct server_lock *lock)
+{
+    PGresult *result = pq.exec(lock->connection, "SELECT 1");
+    bool answered = pq.resultStatus(result) == PGRES_TUPLES_OK;
+    pq.clear(result);
+    return answered;
+}
+
+bool server_lock_reopen(struct server_lock *lock, struct pawl_error *err)
+{
+    if (lock->connection)
+        pq.finish(lock->connection);
+    lock->connection = postgres_connect(&lock->url, err);
+    return lock->connection && watch_for_death(lock, err);
+}
+
 void server_lock_close(struct server_lock *lock)
 {
     if (lock->connection)

@@ -177,6 +177,23 @@ TEST_EACH_DB(RUN_5_of_one_name_there_is_one_process_until_its_session_ends)
     box_reopen(box);
 }
 
+TEST_EACH_DB(RUN_5_a_name_that_the_server_has_lost_is_taken_again)
+{
+    struct hold one = {0}, other = {0};
+    struct pawl_error err = {0};
+    MUST(hold_take(&one, box->url, S("a"), &err));
+    MUST(hold_keep(&one, S("a"), &err));
+    cut_all(box);
+    MUST(hold_keep(&one, S("a"), &err));
+    EXPECT_REFUSED(PAWL_CONFLICT, hold_take(&other, box->url, S("a"), &err));
+    cut_all(box);
+    MUST(hold_take(&other, box->url, S("a"), &err));
+    EXPECT_REFUSED(PAWL_CONFLICT, hold_keep(&one, S("a"), &err));
+    hold_give(&one);
+    hold_give(&other);
+    box_reopen(box);
+}
+
 TEST_EACH_DB(EXEC_2_leases_go_by_the_clock_of_the_database)
 {
     struct db *db = NULL;
