@@ -140,7 +140,7 @@ check BENCH_refuses_a_large_batch refused 2 '--batch must be 1 to 1000' --batch 
 check BENCH_refuses_no_jobs refused 2 '--jobs must be 1 to' --jobs 0
 check BENCH_refuses_what_is_no_number refused 2 'a whole number' --payload big
 check BENCH_refuses_a_small_payload refused 2 '--payload must be 20 to 1048576' --payload 2
-check BENCH_refuses_another_database refused 2 'sqlite:FILE' --store postgres://localhost/x
+check BENCH_refuses_another_database refused 2 "sqlite:FILE or postgres" --store mysql://localhost/x
 TMPDIR=$here/nowhere check BENCH_says_when_there_is_no_place refused 1 'cannot make a directory'
 
 # ----- interrupted

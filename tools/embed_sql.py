@@ -70,7 +70,7 @@ def queries_of(path):
 
 def c_text(text):
     lines = (json.dumps(line + "\n", ensure_ascii=False) for line in text.splitlines())
-    return "\n        ".join(lines)
+    return "\n        ".join(lines) or '""'
 
 
 def names_of(paths):
