@@ -38,7 +38,7 @@ static bool answer_lost(void)
                + (atomic_fetch_add(&commits, 1) + 1) * 0xbf58476d1ce4e5b9U;
     x = (x ^ (x >> 31)) * 0x94d049bb133111ebU;
     x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9U;
-    return (x >> 16) % one_in == 0;
+    return one_in > 0 && (x >> 16) % one_in == 0;
 }
 
 // Leaves a file behind, for who counts in how many programs it happened.

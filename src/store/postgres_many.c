@@ -62,15 +62,16 @@ static struct str text_for_many(const struct postgres *postgres, struct arena *a
     const char *text = queries[query].postgres;
     const char *values = strstr(text, "VALUES"), *where = strstr(text, "WHERE");
     struct buf sql = buf_new(arena, (size_t)1 << 20);
-    assert(!values != !where);
-    add_with_rows(&sql, (struct str){ text, (size_t)((values ? values : where) - text) });
+    const char *end = values ? values : where;
+    assert(end);
+    add_with_rows(&sql, (struct str){ text, (size_t)(end - text) });
     if (values) {
         buf_add(&sql, S("SELECT "));
         add_with_rows(&sql, tuple_of(values));
     }
     add_rows(postgres, query, &sql);
-    if (where)
-        add_with_rows(&sql, str_of(where));
+    if (!values)
+        add_with_rows(&sql, str_of(end));
     return buf_str(&sql);
 }
 
@@ -145,6 +146,7 @@ static struct str array_of(struct arena *arena, Oid oid, const struct value *col
                            size_t stride)
 {
     struct buf out = buf_new(arena, BYTES_MAX);
+    struct str none = {0};
     buf_expect(&out, 20 + 12 * rows);
     put(&out, 1, 4);
     put(&out, 1, 4);
@@ -153,7 +155,7 @@ static struct str array_of(struct arena *arena, Oid oid, const struct value *col
     put(&out, 1, 4);
     for (size_t i = 0; i < rows; i++)
         put_element(&out, &column[i * stride]);
-    return out.full ? (struct str){0} : buf_str(&out);
+    return out.full ? none : buf_str(&out);
 }
 
 bool postgres_bind_many(struct postgres *postgres, struct arena *arena, enum query query,
