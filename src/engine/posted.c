@@ -153,7 +153,7 @@ static bool store_broken(struct tx *tx, const struct posted *p, const struct con
 // Waits until there is room; whatever else is wrong with it stays so.
 static bool is_broken(const struct pawl_error *why)
 {
-    return pawl_code(why->code)->refusal && why->code != PAWL_FULL && why->code != PAWL_DISK_FULL;
+    return pawl_code(why->code)->refusal && why->code != PAWL_QUEUE_FULL;
 }
 
 static bool store(struct tx *tx, const struct posted *p, struct pawl_error *err)

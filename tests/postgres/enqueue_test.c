@@ -103,6 +103,35 @@ TEST_APPLICATION(a_job_that_is_enqueued_in_sql_is_there_when_its_transaction_is)
     EXPECT(job_of(box, id).state == JOB_SUCCEEDED);
 }
 
+static size_t take_with(struct box *box, const struct queue_terms *terms)
+{
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    size_t taken = 0;
+    bool more = false;
+    box_begin(box, &tx);
+    tx.queue_terms = terms;
+    MUST(posted_take(&tx, 100, &taken, &more, &err));
+    box_commit(&tx);
+    return taken;
+}
+
+TEST_APPLICATION(OPS_20_a_job_for_a_full_queue_waits_until_there_is_room)
+{
+    const struct queue_term rows[] = { { S("small"), 4, 1 } };
+    const struct queue_terms terms = { rows, countof(rows) };
+    struct str first = must_ask(app, "SELECT pawl.enqueue('order.paid', queue => 'small')");
+    struct str second = must_ask(app, "SELECT pawl.enqueue('order.paid', queue => 'small')");
+    must_ask(app, "SELECT pawl.enqueue('order.paid')");
+    EXPECT_INT(take_with(box, &terms), 2);
+    EXPECT_INT(waiting(box), 1);
+    EXPECT_INT(take_with(box, &terms), 0);
+    struct job job = job_of(box, first);
+    OK(job_cancel(tx, job.id, &job, err));
+    EXPECT_INT(take_with(box, &terms), 1);
+    EXPECT(job_of(box, second).state == JOB_QUEUED);
+}
+
 TEST_APPLICATION(a_transaction_that_is_rolled_back_has_enqueued_nothing)
 {
     must_ask(app, "BEGIN");
