@@ -143,7 +143,10 @@ SELECT w.worker_id, w.instance, count(*), w.first_seen_at, max(e.lease_expires_a
 -- ===== jobs that were enqueued in SQL
 
 -- name: posted_waiting
-SELECT id FROM posted_jobs WHERE id > 0 ORDER BY id LIMIT $1;
+SELECT id FROM posted_jobs WHERE look_at <= $2 ORDER BY look_at, id LIMIT $1;
+
+-- name: posted_put_off
+UPDATE posted_jobs SET look_at = $2 WHERE id = $1;
 
 -- name: posted_load
 SELECT id, id_low, org_id, project_id, idempotency_key, job_type, payload, queue, priority,

@@ -5,6 +5,8 @@
 #include "engine/job.h"
 #include "model/json_field.h"
 
+#define LOOK_AGAIN_US SECONDS(1)  // for room in a queue that was full
+
 struct posted {
     struct id id;
     struct str org_id, project_id, key, job_type, payload, queue;
@@ -180,8 +182,11 @@ static bool take_in(struct tx *tx, int64_t key, bool *taken, struct pawl_error *
     *taken = false;
     if (!load(tx, key, &p, err))
         return false;
-    if (!store(tx, &p, &why))
-        return pawl_code(why.code)->refusal || fail(err, why.code, "%s", why.message);
+    if (!store(tx, &p, &why)) {
+        if (!pawl_code(why.code)->refusal)
+            return fail(err, why.code, "%s", why.message);
+        return sql_run(tx, Q_POSTED_PUT_OFF, err, INT(key), INT(tx->now + LOOK_AGAIN_US));
+    }
     *taken = true;
     return sql_run(tx, Q_POSTED_DELETE, err, INT(key));
 }
@@ -191,7 +196,7 @@ bool posted_take(struct tx *tx, size_t limit, size_t *taken, bool *more, struct 
     SCOPED(rows) struct rows rows = {0};
     struct keys keys;
     *taken = 0;
-    if (!sql_ask(tx, &rows, Q_POSTED_WAITING, err, INT((int64_t)limit))
+    if (!sql_ask(tx, &rows, Q_POSTED_WAITING, err, INT((int64_t)limit), INT(tx->now))
         || !rows_keys(&rows, &keys, err))
         return false;
     for (size_t i = 0; i < keys.count; i++) {

@@ -128,8 +128,24 @@ TEST_APPLICATION(OPS_20_a_job_for_a_full_queue_waits_until_there_is_room)
     EXPECT_INT(take_with(box, &terms), 0);
     struct job job = job_of(box, first);
     OK(job_cancel(tx, job.id, &job, err));
+    pass(box, SECONDS(2));
     EXPECT_INT(take_with(box, &terms), 1);
     EXPECT(job_of(box, second).state == JOB_QUEUED);
+}
+
+TEST_APPLICATION(OPS_20_jobs_for_a_full_queue_keep_no_others_waiting)
+{
+    enum { LIMIT = 100 };  // of take_with
+    const struct queue_term rows[] = { { S("small"), 4, 1 } };
+    const struct queue_terms terms = { rows, countof(rows) };
+    must_ask(app, "SELECT count(pawl.enqueue('order.paid', queue => 'small'))"
+                  " FROM generate_series(1, 101)");
+    EXPECT_INT(take_with(box, &terms), 1);
+    EXPECT_INT(waiting(box), LIMIT);
+    pass(box, SECONDS(2));
+    must_ask(app, "SELECT pawl.enqueue('order.paid')");
+    EXPECT_INT(take_with(box, &terms), 1);
+    EXPECT_INT(waiting(box), LIMIT);
 }
 
 TEST_APPLICATION(a_transaction_that_is_rolled_back_has_enqueued_nothing)
