@@ -1,24 +1,10 @@
 #!/usr/bin/env bash
 # pawl bench: what it prints, what it refuses, what it leaves behind. Nothing here is about speed.
-set -u
 pawl=${PAWL:?the binary under test}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-bench-test.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 mkdir temporary
-export TMPDIR=$here/temporary LC_ALL=C.UTF-8
-unset PAWL_STORE
-passed=0
-failed=0
-
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s\n  out: %.900s\n  err: %.600s\n' "$1" "$(cat .out)" "$(cat .err)"
-    fi
-}
+export TMPDIR=$here/temporary
 
 bench() { # bench WORDS...: runs it small; what it said is in .out and .err
     "$pawl" bench --jobs 40 --batch 20 --threads 3 --workers 2 "$@" >.out 2>.err
@@ -29,14 +15,7 @@ refused() { # refused STATUS PATTERN WORDS...: it says why, and prints no figure
     [ $? = "$1" ] && grep -qE -- "$2" .err && [ ! -s .out ]
 }
 
-json() { # the expression holds of the JSON value `d` that was printed
-    python3 -c 'import json, sys
-d = json.load(open(".out", encoding="utf-8"))
-sys.exit(0 if eval("(" + sys.argv[1] + ")") else 1)' "$1"
-}
-
-says() { grep -qE -- "$1" .out; }
-is() { [ "$1" = "$2" ]; }
+shows() { grep -qE -- "$1" .out; }
 nothing_left() { [ -z "$(ls -A temporary)" ]; }
 jobs_in() { "$pawl" jobs --limit 10000 --json --store "$1" | python3 -c \
     'import json, sys; print(len(json.load(sys.stdin)["items"]))'; }
@@ -77,8 +56,8 @@ check BENCH_says_what_the_base_is json 'd["base"] == "an empty store"
 
 check BENCH_compares_tenants_with_one bench --queued 30 --orgs 7 --types 3
 check BENCH_the_ratio_is_said_first is "$(head -c 16 .out)" "A full lifecycle"
-check BENCH_says_it_to_people says 'The base is one org and one job type'
-check BENCH_explains_itself says 'pickup: enqueue call to handler start'
+check BENCH_says_it_to_people shows 'The base is one org and one job type'
+check BENCH_explains_itself shows 'pickup: enqueue call to handler start'
 
 # ----- the server
 
@@ -110,8 +89,8 @@ check BENCH_http_judges_by_its_targets json 'len(d["targets"]) == 7 and all(
 check BENCH_http_leaves_no_server is "$(servers)" ''
 check BENCH_http_leaves_no_file_of_a_server nothing_left
 check BENCH_http_says_it_to_people over_http
-check BENCH_http_shows_targets says 'idle_rss_bytes .* at most .* (met|missed) '
-check BENCH_http_says_when_files_are_few says 'Only 100 of 5000 long-polls'
+check BENCH_http_shows_targets shows 'idle_rss_bytes .* at most .* (met|missed) '
+check BENCH_http_says_when_files_are_few shows 'Only 100 of 5000 long-polls'
 
 # ----- a store of the user's
 
@@ -174,5 +153,4 @@ dies_too() {
 }
 check BENCH_http_its_death_ends_the_server dies_too
 
-printf 'pawl-cases: %d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" = 0 ]
+conclude

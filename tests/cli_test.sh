@@ -1,48 +1,15 @@
 #!/usr/bin/env bash
 # The command line as a person and a script meet it: every command, every exit status, bad input.
-set -u
 pawl=${PAWL:?the binary under test}
 worker=${BUILD:?the build directory}/tests/programs/stepper
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-unset PAWL_STORE PAWL_API_KEY NO_COLOR
-export PAWL_SERVER=  # whoever has a server on the default address is not asked
-export LC_ALL=C.UTF-8 TERM=xterm WIDTH=200
-passed=0
-failed=0
-out='' err='' status=0
-
-pass() { passed=$((passed + 1)); }
-miss() {
-    failed=$((failed + 1))
-    printf 'FAILED %s\n  status %s\n  out: %.600s\n  err: %.600s\n' "$1" "$status" "$out" "$err"
-}
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
+export TERM=xterm WIDTH=200
+out='' err=''
 
 pawl() { # runs it; what it said is in $out, $err and $status
-    "$pawl" "$@" >"$here/.out" 2>"$here/.err"
-    status=$?
+    run "$pawl" "$@"
     out=$(tr -d '\000' <"$here/.out") err=$(tr -d '\000' <"$here/.err")
-}
-
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}"; then pass; else miss "$1"; fi
-}
-
-expect() { # expect NAME STATUS PATTERN WORDS...: the pattern is searched in all that is said
-    local name=$1 wanted=$2 pattern=$3
-    pawl "${@:4}"
-    if [ "$status" = "$wanted" ] && grep -qE -- "$pattern" "$here/.out" "$here/.err"; then
-        pass
-    else
-        miss "$name (wanted $wanted and /$pattern/)"
-    fi
-}
-
-json() { # the expression holds of the JSON value `d` that was printed
-    python3 -c 'import json, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' "$here/.out" "$1"
 }
 
 sql() { # a statement on the store, behind the engine's back
@@ -68,7 +35,6 @@ sys.exit(os.waitstatus_to_exitcode(status))' "$here/.out" "$pawl" "$@" </dev/nul
 }
 
 id() { printf '%s' "${out:0:36}"; }
-is() { [ "$1" = "$2" ]; }
 is_not() { [ "$1" != "$2" ]; }
 absent() { [ -z "$(compgen -G "$1")" ]; }
 mute() { [ -z "$out$err" ]; }
@@ -593,5 +559,4 @@ on_terminal verify --store sqlite:killed.db
 check verify_shows_a_bar_on_a_terminal grep -q 'verify \[' "$here/.out"
 check verify_on_a_terminal_says_the_same grep -q '0 violations' "$here/.out"
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,38 +1,12 @@
 #!/usr/bin/env bash
 # `pawl config` as a person and a script meet it, and the commands of the sample configuration.
-set -u
 pawl=${PAWL:?the binary under test}
 sample=$(realpath "${SOURCE:-$(dirname "$0")/..}/examples/server")
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-config.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-passed=0
-failed=0
-status=0
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 
-run() { # what it says is in out and err
-    "$@" >"$here/out" 2>"$here/err"
-    status=$?
-}
-
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s (status %s)\n' "$1" "$status"
-        cat "$here/out" "$here/err"
-    fi
-}
-ended() { [ "$status" = "$1" ]; }
-prints() { [ "$(cat out)" = "$1" ]; }
-says() { grep -qF -- "$1" err; }
 silent() { [ ! -s "$1" ]; }
-json() { # the expression holds of the JSON value `d` that was printed
-    python3 -c 'import json, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' out "$1"
-}
+
 
 # ----- pawl config check
 
@@ -48,7 +22,7 @@ check CONFIG_a_problem_has_line_column_and_key \
     says 'bad.yaml:2:9: limits.wait: must be a duration such as 500ms, 5s, 2m, 1h, 7d'
 check CONFIG_every_problem_is_printed says 'bad.yaml:3:1: nonsense: unknown key'
 check CONFIG_problems_are_counted says 'bad.yaml: 2 problems'
-check CONFIG_problems_are_no_output silent out
+check CONFIG_problems_are_no_output silent .out
 
 run "$pawl" config check bad.yaml --json
 check CONFIG_a_bad_file_ends_with_1_as_json_too ended 1
@@ -62,7 +36,7 @@ run "$pawl" config check nowhere.yaml
 check CONFIG_a_file_that_is_not_there_ends_with_3 ended 3
 printf 'x\033[2Jy: 1\n' >escape.yaml
 run "$pawl" config check escape.yaml
-check CONFIG_nothing_in_a_file_reaches_the_terminal bash -c '! grep -q $'"'\\033'"' out err'
+check CONFIG_nothing_in_a_file_reaches_the_terminal bash -c '! grep -q $'"'\\033'"' .out .err'
 for words in '' 'check' 'check a b' 'chek a' 'keys a'; do
     # shellcheck disable=SC2086  # words
     run "$pawl" config $words
@@ -71,7 +45,7 @@ done
 
 run "$pawl" config keys
 check CONFIG_keys_end_well ended 0
-check CONFIG_keys_are_explained grep -q 'max_attempts.* number from 1 to 1000 ' out
+check CONFIG_keys_are_explained grep -q 'max_attempts.* number from 1 to 1000 ' .out
 
 # ----- the commands of the sample
 
@@ -96,5 +70,4 @@ check mail_has_its_recipient grep -q '^To: ada$' "$OUTBOX/effect-1.txt"
 check a_thumbnail_says_its_widths test \
     "$(said '{"image":"a.png"}' ./thumbnail 64)" = '{"image": "a.png", "widths": [64]}'
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,27 +1,8 @@
 #!/usr/bin/env bash
 # pawl copy as an operator uses it. Between two files: tests/postgres has what a server adds.
-set -u
 pawl=${PAWL:?the binary under test}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-copy.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-unset PAWL_STORE NO_COLOR
-export PAWL_SERVER=  # whoever has a server on the default address is not asked
-export LC_ALL=C.UTF-8
-passed=0
-failed=0
-
-expect() { # expect NAME STATUS PATTERN WORDS...: the pattern is searched in all that is said
-    local said status
-    said=$("$pawl" "${@:4}" 2>&1)
-    status=$?
-    if [ "$status" = "$2" ] && grep -qE -- "$3" <<<"$said"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s: status %s, wanted %s and /%s/\n%s\n' "$1" "$status" "$2" "$3" "$said"
-    fi
-}
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 
 for i in 1 2 3; do "$pawl" enqueue report.export --key "k$i" >/dev/null; done
 echo hello >hello.txt
@@ -43,5 +24,4 @@ expect a_copy_replaces_nothing 4 'not empty: it has rows in orgs' \
 expect what_it_did_as_json 0 '"resumed":false,"tables":[0-9]+,"rows":[0-9]+,"artifacts":1,' \
     copy --from sqlite:b.db --to sqlite:c.db --json
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,37 +1,20 @@
 #!/usr/bin/env bash
 # The examples as a newcomer meets them: each is run, and has to do what its first lines promise.
-set -u
-cd "${SOURCE:-$(dirname "$0")/..}" || exit 1
-source=$PWD
+source=$(realpath "${SOURCE:-$(dirname "$0")/..}")
 examples=$(realpath "${BUILD:?the build directory}/examples")
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-examples.XXXXXX")
-trap 'rm -rf "$here"' EXIT
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 mkdir "$here/tmp"
 export TMPDIR=$here/tmp
-unset PAWL_STORE
-cd "$here" || exit 1
-passed=0
-failed=0
-status=0
 
-run() { # what it says is in said, on whatever it says it
-    "$@" >"$here/said" 2>&1
+run() { # what it says is in .out, on whatever it says it
+    "$@" >"$here/.out" 2>&1
     status=$?
 }
 
-check() { # check NAME COMMAND...
-    if "${@:2}"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s (status %s)\n' "$1" "$status"
-        cat "$here/said"
-    fi
-}
-says() { grep -q -- "$1" "$here/said"; }
-silent() { ! grep -q -- "$1" "$here/said"; }
-ended() { [ "$status" = "$1" ]; }
-times() { [ "$(grep -c -- "$1" "$here/said")" = "$2" ]; }
+says() { grep -q -- "$1" "$here/.out"; }
+silent() { ! grep -q -- "$1" "$here/.out"; }
+times() { [ "$(grep -c -- "$1" "$here/.out")" = "$2" ]; }
 tidy() { [ -z "$(ls -A "$here/tmp")" ]; }
 
 # ----- embed
@@ -129,7 +112,7 @@ check documents_draws_without_colours silent $'\x1b\\[3[0-9]m'
 rm d.db*
 
 # Asked to stop, it gives its runs back: they go on when it is started again, no attempt is burnt.
-"$examples/documents" --store sqlite:d.db "$texts" >"$here/said" 2>&1 &
+"$examples/documents" --store sqlite:d.db "$texts" >"$here/.out" 2>&1 &
 child=$!
 for _ in $(seq 1200); do
     ! says 'clockmaker  *split' || break
@@ -164,5 +147,4 @@ check daily_brief_says_how_to_see_the_page says '^As a page: .*brief-web --store
 check daily_brief_is_plain_without_a_terminal silent $'\x1b'
 rm brief.db*
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

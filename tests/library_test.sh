@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # The library as others meet it: installed into a directory, found by pkg-config, linked into
 # programs in C and C++ that use every internal name of Pawl's for functions of their own.
-set -u
 source=${SOURCE:?the source tree} build=${BUILD:?the build directory}
 sanitize=${SANITIZE:-none} compiler=${COMPILER:-gcc}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-library.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-passed=0
-failed=0
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}" >"$here/said" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s\n' "$1"
-        head -c 2000 "$here/said"
-    fi
-}
 left_out() { echo "left out: $1"; }
 same() { [ "$1" = "$2" ] || { diff <(echo "$1") <(echo "$2"); false; }; }
 says() { # says TEXT COMMAND...: the command succeeds and prints just this
@@ -61,12 +49,12 @@ visible() { names "$@" | grep -v '^__'; }
 inside=$(visible -g "$build/libpawl_core.a" | grep -P '^[a-zA-Z]\w*$' |
     grep -vxF "$announced" | sort -u)
 
-check "pawl.h announces every name" [ "$(wc -l <<<"$announced")" = \
+quietly "pawl.h announces every name" [ "$(wc -l <<<"$announced")" = \
     "$(grep -c '^PAWL_API' "$source/include/pawl.h")" ]
-check "libpawl.so shows what pawl.h announces" same "$announced" "$(visible -D "$so")"
-check "libpawl.a shows what pawl.h announces" same "$announced" \
+quietly "libpawl.so shows what pawl.h announces" same "$announced" "$(visible -D "$so")"
+quietly "libpawl.a shows what pawl.h announces" same "$announced" \
     "$(visible -g "$lib/libpawl.a")"
-check "there are names to hide" grep -qx 'job_load' <<<"$inside"
+quietly "there are names to hide" grep -qx 'job_load' <<<"$inside"
 
 # ----- its page
 
@@ -77,8 +65,8 @@ in_page() { # every word of the list is in the page, as code
     done
     same "" "$missing"
 }
-check "the page says where every function may be called" in_page "$announced"
-check "the page names every table of Pawl's" in_page \
+quietly "the page says where every function may be called" in_page "$announced"
+quietly "the page names every table of Pawl's" in_page \
     "$(grep -oP '^    \{ "\K\w+(?=", "table" \})' "$build/queries.gen.c")"
 
 # ----- the shared library
@@ -88,22 +76,22 @@ segments=$(readelf -lW "$so")
 has() { grep -qE -- "$1" <<<"$2"; }
 has_not() { ! has "$@"; }
 version=$(pkg-config --modversion pawl)
-check "the program has the version of the library" says "pawl $version" \
+quietly "the program has the version of the library" says "pawl $version" \
     "$pawl" --version
-check "the file has the whole version" same "libpawl.so.$version" "${so##*/}"
-check "the soname has the major version" has "SONAME.*\[libpawl\.so\.${version%%.*}\]" "$dynamic"
-check "the loader finds it by its soname" [ "$lib/libpawl.so.${version%%.*}" -ef "$so" ]
-check "the stack is not executable" has 'GNU_STACK.* RW ' "$segments"
-check "no segment is writable and executable" has_not ' RWE ' "$segments"
-check "what is relocated becomes read-only" has 'GNU_RELRO' "$segments"
-check "all of it, at once" has 'NOW' "$dynamic"
-check "its code is not relocated" has_not 'TEXTREL' "$dynamic"
-check "its code stays when it is closed" has 'NODELETE' "$dynamic"
-check "it looks for libraries in no place of its own" has_not 'R(UN)?PATH' "$dynamic"
+quietly "the file has the whole version" same "libpawl.so.$version" "${so##*/}"
+quietly "the soname has the major version" has "SONAME.*\[libpawl\.so\.${version%%.*}\]" "$dynamic"
+quietly "the loader finds it by its soname" [ "$lib/libpawl.so.${version%%.*}" -ef "$so" ]
+quietly "the stack is not executable" has 'GNU_STACK.* RW ' "$segments"
+quietly "no segment is writable and executable" has_not ' RWE ' "$segments"
+quietly "what is relocated becomes read-only" has 'GNU_RELRO' "$segments"
+quietly "all of it, at once" has 'NOW' "$dynamic"
+quietly "its code is not relocated" has_not 'TEXTREL' "$dynamic"
+quietly "its code stays when it is closed" has 'NODELETE' "$dynamic"
+quietly "it looks for libraries in no place of its own" has_not 'R(UN)?PATH' "$dynamic"
 if [ "$sanitize" = none ]; then
     # The loader is a part of libc; only some machines name it.
     needed=$(grep -oP 'NEEDED.*\[lib\K\w+(?=\.so)' <<<"$dynamic" | sort | xargs)
-    check "it needs what it says" same "c jansson sodium sqlite3" "$needed"
+    quietly "it needs what it says" same "c jansson sodium sqlite3" "$needed"
 else
     left_out "needed libraries: the sanitizer adds its own"
 fi
@@ -117,10 +105,10 @@ header() { # header COMPILER LANGUAGE STANDARD
 }
 for cc in "${compilers[@]}"; do
     for standard in c99 c11 c17 c2x gnu17; do
-        check "pawl.h is $standard for $cc" header "$cc" c "$standard"
+        quietly "pawl.h is $standard for $cc" header "$cc" c "$standard"
     done
     for standard in c++11 c++17 c++20; do
-        check "pawl.h is $standard for $(plus "$cc")" header "$(plus "$cc")" c++ "$standard"
+        quietly "pawl.h is $standard for $(plus "$cc")" header "$(plus "$cc")" c++ "$standard"
     done
 done
 
@@ -141,9 +129,9 @@ make_host() { # make_host NAME COMPILER STANDARD SOURCE OPTION...
 }
 sound() { "$pawl" verify --store "sqlite:$here/$1.db" | grep -qx '0 violations'; }
 host() { # host NAME WORDS COMPILER STANDARD SOURCE OPTION...: made, run, and its store is sound
-    check "$1 is made" make_host "$1" "${@:3}"
-    check "$1 works" says "$2" "$here/$1" "sqlite:$here/$1.db"
-    check "$1 leaves a sound store" sound "$1"
+    quietly "$1 is made" make_host "$1" "${@:3}"
+    quietly "$1 works" says "$2" "$here/$1" "sqlite:$here/$1.db"
+    quietly "$1 leaves a sound store" sound "$1"
 }
 
 c_says="SUCCEEDED, finished 1 times"
@@ -161,7 +149,7 @@ for cc in "${compilers[@]}"; do
         done
     done
 done
-check "a program with the archive needs no libpawl.so" has_not 'libpawl' \
+quietly "a program with the archive needs no libpawl.so" has_not 'libpawl' \
     "$(readelf -dW "$here/${compilers[0]}-a")"
 
 if [ "$sanitize" = none ]; then
@@ -179,16 +167,15 @@ embed() (
     "${compilers[0]}" "${flags[@]}" "$source/examples/embed/embed.c" \
         $(pkg-config --cflags --libs pawl jansson) -o embed && ./embed "to be or not"
 )
-check "the first example is made as it says" embed
+quietly "the first example is made as it says" embed
 
 # ----- loaded and closed
 
 # shellcheck disable=SC2086
-check "plugin is made" "${compilers[0]}" -std=gnu17 -Wall -Wextra -Werror "${flags[@]}" $cflags \
+quietly "plugin is made" "${compilers[0]}" -std=gnu17 -Wall -Wextra -Werror "${flags[@]}" $cflags \
     "$source/tests/library/plugin.c" -o "$here/plugin"
-check "loaded and closed, again and again" says "greeted 3 times, 0 files left open" \
+quietly "loaded and closed, again and again" says "greeted 3 times, 0 files left open" \
     "$here/plugin" "$lib/libpawl.so.${version%%.*}" "sqlite:$here/plugin.db"
-check "plugin leaves a sound store" sound plugin
+quietly "plugin leaves a sound store" sound plugin
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,26 +1,11 @@
 #!/usr/bin/env bash
 # The manual, the page in docs/ and the completions come from the table of commands: they name all
 # of it, and the shells and formatters they are for take them.
-set -u
-export LC_ALL=C.UTF-8
 pawl=${PAWL:?the binary under test}
 source=${SOURCE:?the source tree}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-manual.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-unset PAWL_STORE PAWL_SERVER PAWL_API_KEY
-passed=0
-failed=0
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $1"
-    fi
-}
-is() { [ "$1" = "$2" ] || { printf '  is     %s\n  wanted %s\n' "$1" "$2"; false; }; }
 holds() { grep -qF -- "$2" "$1"; }
 
 "$pawl" help --man >pawl.1
@@ -109,5 +94,4 @@ if command -v zsh >/dev/null; then
 fi
 check zsh_knows_whom_it_is_for is "$(head -1 _pawl)" '#compdef pawl'
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,27 +1,8 @@
 #!/usr/bin/env bash
 # pawl queues and pawl queue on a store, as an operator uses them.
-set -u
 pawl=${PAWL:?the binary under test}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-queues.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-unset PAWL_STORE NO_COLOR
-export PAWL_SERVER=  # whoever has a server on the default address is not asked
-export LC_ALL=C.UTF-8
-passed=0
-failed=0
-
-expect() { # expect NAME STATUS PATTERN WORDS...: the pattern is searched in all that is said
-    local said status
-    said=$("$pawl" "${@:4}" 2>&1)
-    status=$?
-    if [ "$status" = "$2" ] && grep -qE -- "$3" <<<"$said"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s: status %s, wanted %s and /%s/\n%s\n' "$1" "$status" "$2" "$3" "$said"
-    fi
-}
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
 
 other_org=11111111-2222-4333-8444-555555555555
 for _ in 1 2 3; do "$pawl" enqueue report.export --queue q:exports >/dev/null; done
@@ -56,5 +37,4 @@ expect no_queue 2 'queue' queue pause
 expect no_store 3 'other.db' queues --store sqlite:other.db
 expect numbers_are_right 0 '^0 violations$' verify
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude

@@ -1,38 +1,13 @@
 #!/usr/bin/env bash
 # `pawl schedule explain` as a person and a script meet it.
 # shellcheck disable=SC2016  # messages quote with backticks
-set -u
 pawl=${PAWL:?the binary under test}
-here=$(mktemp -d "${TMPDIR:-/tmp}/pawl-schedule.XXXXXX")
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-unset PAWL_STORE PAWL_SERVER PAWL_API_KEY TZDIR
-passed=0
-failed=0
-status=0
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/shell.sh"
+unset TZDIR
 
-explain() { # what it says is in out and err
-    "$pawl" schedule explain "$@" >"$here/out" 2>"$here/err"
-    status=$?
-}
-check() { # check NAME COMMAND...: a case that passes when the command does
-    if "${@:2}"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s (status %s)\n' "$1" "$status"
-        cat "$here/out" "$here/err"
-    fi
-}
-ended() { [ "$status" = "$1" ]; }
-prints() { [ "$(cat out)" = "$1" ]; }
-says() { grep -qF -- "$1" err; }
+explain() { run "$pawl" schedule explain "$@"; }
 silent() { [ ! -s "$1" ]; }
-json() { # the expression holds of the JSON value `d` that was printed
-    python3 -c 'import json, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)' out "$1"
-}
 
 # ----- what it prints
 
@@ -49,18 +24,18 @@ SLOT                      LOCAL                      DAY  NOTE
 explain '30 2 * * *' --timezone Europe/Berlin --from 2026-03-28T12:00:00Z --count 2
 check SLOT_explain_marks_a_slot_after_a_gap \
     grep -qxF '2026-03-29T01:00:00.000Z  2026-03-29T03:00:00+02:00  Sun  '"its time does not come: \
-the clock is set forward" out
+the clock is set forward" .out
 explain '30 2 * * *' --timezone Europe/Berlin --from 2026-10-24T12:00:00Z --count 2
 check SLOT_explain_marks_the_first_of_two \
     grep -qxF "2026-10-25T00:30:00.000Z  2026-10-25T02:30:00+02:00  Sun  its time comes twice: \
-the first" out
+the first" .out
 
 explain '0 0 1 1 *'
-check SLOT_explain_shows_ten_slots_in_utc [ "$(grep -c '01-01T00:00:00+00:00' out)" = 10 ]
+check SLOT_explain_shows_ten_slots_in_utc [ "$(grep -c '01-01T00:00:00+00:00' .out)" = 10 ]
 explain '@hourly' --from 2026-01-01T00:00:00Z --count 1
-check SLOT_explain_begins_with_the_slot_of_from grep -q '^2026-01-01T00:00:00.000Z' out
+check SLOT_explain_begins_with_the_slot_of_from grep -q '^2026-01-01T00:00:00.000Z' .out
 explain '0 0 1 1 *' --from 9998-06-01T00:00:00Z
-check SLOT_explain_ends_with_the_year_9999 [ "$(grep -c '^9999' out)" = 1 ]
+check SLOT_explain_ends_with_the_year_9999 [ "$(grep -c '^9999' .out)" = 1 ]
 
 for interval in 15m 'every 15m'; do
     explain "$interval" --timezone Asia/Kathmandu --from 2026-01-01T00:01:00Z --count 1
@@ -87,7 +62,7 @@ check SLOT_explain_names_the_field says 'EXPR: cron `61 * * * 9`: minute `61`: m
 check SLOT_explain_names_every_field says 'day of week `9`: may be 0 to 7'
 check SLOT_explain_names_the_zone_too \
     says '--timezone: there is no time zone `Europe/Berlni`: did you mean Europe/Berlin?'
-check SLOT_explain_prints_nothing_then silent out
+check SLOT_explain_prints_nothing_then silent .out
 explain '0 0 30 2 *'
 check SLOT_explain_knows_what_never_comes says 'never comes'
 explain 'every 10x'
@@ -95,7 +70,7 @@ check SLOT_explain_refuses_what_is_no_interval says '`10x` is no interval'
 explain 'every 500ms'
 check SLOT_explain_refuses_an_interval_that_is_too_short says 'an interval must be 1s to 366d'
 explain $'\e[31m * * * *'
-check SLOT_explain_shows_no_escape_sequence [ "$(grep -c $'\e' err)" = 0 ]
+check SLOT_explain_shows_no_escape_sequence [ "$(grep -c $'\e' .err)" = 0 ]
 explain
 check SLOT_explain_needs_an_expression ended 2
 explain '* * * * *' --count 0
@@ -105,5 +80,4 @@ check SLOT_explain_left_no_store [ -z "$(find . -name '*.db*')" ]
 PAWL_SERVER=http://127.0.0.1:9 PAWL_STORE=sqlite:/nowhere/x.db explain '* * * * *'
 check SLOT_explain_needs_neither_server_nor_store ended 0
 
-echo "pawl-cases: $passed passed, $failed failed"
-[ "$failed" = 0 ]
+conclude
