@@ -106,8 +106,8 @@ torture-server: ## the server under load, killed with -9 KILLS=300 times
 torture-power: ## LOSSES=100000 power losses, COMPOUND=10000 each in recovery and after failed syncs
 	@tools/packages build test
 	@tools/build build
-	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) POWER_FORGOTTEN=$(COMPOUND) BUILD=build \
-	    build/tests/power_test
+	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) POWER_FORGOTTEN=$(COMPOUND) \
+	    POWER_ABANDONED=$(COMPOUND) BUILD=build build/tests/power_test
 
 torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
 	@tools/packages build test

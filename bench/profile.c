@@ -1,11 +1,16 @@
 // Lifecycles and nothing else, for a profiler that counts instructions:
 //
-//   valgrind --tool=callgrind build/bench/profile JOBS [BATCH [QUEUED [STORE]]]
+//   valgrind --tool=callgrind build/bench/profile JOBS [BATCH [QUEUED [ORGS [STORE]]]]
+//
+// With several orgs there are eight types. QUEUED jobs are put into the store before; with JOBS 0
+// they stay there.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/parts.h"
 #include "bench/place.h"
+
+enum { MANY_TYPES = 8 };
 
 static bool number(const char *text, long *value)
 {
@@ -15,17 +20,23 @@ static bool number(const char *text, long *value)
     return fits;
 }
 
-static bool run(const char *store, long jobs, long batch, long queued, struct pawl_error *err)
+struct asked {
+    long jobs, batch, queued, orgs;
+};
+
+static bool run(const char *store, const struct asked *asked, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     struct stand stand = {0};
     struct stand_options options = {
-        .store = store, .batch = batch, .orgs = 1, .types = 1,
+        .store = store, .batch = asked->batch,
+        .orgs = asked->orgs, .types = asked->orgs > 1 ? MANY_TYPES : 1,
         .payload = payload_of(&arena, PAYLOAD_SMALL),
         .workers = 1,
     };
-    bool done = stand_open(&stand, &options, err) && stand_enqueue(&stand, NULL, queued, err)
-        && stand_enqueue(&stand, NULL, jobs, err) && stand_drain(&stand, jobs, err);
+    bool done = stand_open(&stand, &options, err)
+        && stand_enqueue(&stand, NULL, asked->queued, err)
+        && stand_enqueue(&stand, NULL, asked->jobs, err) && stand_drain(&stand, asked->jobs, err);
     stand_end(&stand);
     return done;
 }
@@ -39,16 +50,19 @@ int main(int argc, char **argv)
 {
     SCOPED(arena) struct arena arena = {0};
     struct pawl_error err = {0};
-    long jobs = 0, batch = 1000, queued = 0;
+    struct asked asked = { .batch = 1000, .orgs = 1 };
     const char *directory = getenv("TMPDIR");
-    bool sensible = argc >= 2 && argc <= 5 && number(argv[1], &jobs)
-        && (argc < 3 || number(argv[2], &batch)) && (argc < 4 || number(argv[3], &queued));
-    if (!sensible || batch < 1 || batch > CLAIM_MAX) {
-        fprintf(stderr, "usage: profile JOBS [BATCH [QUEUED [STORE]]], BATCH 1 to %d\n", CLAIM_MAX);
+    bool sensible = argc >= 2 && argc <= 6 && number(argv[1], &asked.jobs)
+        && (argc < 3 || number(argv[2], &asked.batch))
+        && (argc < 4 || number(argv[3], &asked.queued))
+        && (argc < 5 || number(argv[4], &asked.orgs));
+    if (!sensible || asked.batch < 1 || asked.batch > CLAIM_MAX || asked.orgs < 1) {
+        fprintf(stderr, "usage: profile JOBS [BATCH [QUEUED [ORGS [STORE]]]], BATCH 1 to %d\n",
+                CLAIM_MAX);
         return 2;
     }
     bool done = place_make(directory && *directory ? directory : ".", &err)
-        && run(argc > 4 ? argv[4] : fresh(&arena), jobs, batch, queued, &err);
+        && run(argc > 5 ? argv[5] : fresh(&arena), &asked, &err);
     place_remove();
     if (!done)
         fprintf(stderr, "%s\n", err.message);

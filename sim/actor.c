@@ -36,5 +36,5 @@ void actor_ask(struct sim *sim, struct actor *actor, struct request *request)
 int actor_process(struct sim *sim, struct actor *actor)
 {
     bool second = sim->swarm.rate[RATE_SECOND_PROCESS] > 0;
-    return second ? (int)dice_pick(&actor->dice, DISK_PROCESSES) : 0;
+    return second ? (int)dice_pick(&actor->dice, PROCESSES) : 0;
 }

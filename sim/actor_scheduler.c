@@ -34,7 +34,7 @@ void schedulers_make(struct sim *sim)
 {
     if (sim->swarm.rate[RATE_SCHEDULE] == 0)
         return;
-    for (int i = 0; i < DISK_PROCESSES; i++) {
+    for (int i = 0; i < PROCESSES; i++) {
         if (!sim->processes[i].wanted)
             continue;
         struct scheduler *s = arena_new(&sim->arena, struct scheduler, 1);

@@ -53,30 +53,31 @@ struct chaos {
 
 static const struct {
     enum fault_rate rate;
-    enum disk_fault fault;
+    enum machine_fault fault;
     const char *name;
 } faults[] = {
-    { RATE_KILL, DISK_KILL, "kill" },
-    { RATE_POWER_LOSS, DISK_POWER_LOSS, "power loss" },
-    { RATE_WRITE_FAILS, DISK_WRITE_FAILS, "a write fails" },
-    { RATE_SYNC_FAILS, DISK_SYNC_FAILS, "a sync fails" },
+    { RATE_KILL, FAULT_KILL, "kill" },
+    { RATE_POWER_LOSS, FAULT_POWER_LOSS, "power loss" },
+    { RATE_WRITE_FAILS, FAULT_WRITE_FAILS, "a write fails" },
+    { RATE_SYNC_FAILS, FAULT_SYNC_FAILS, "a sync fails" },
 };
 
 static void light_fuses(struct sim *sim, struct dice *dice)
 {
     for (size_t i = 0; i < countof(faults); i++) {
-        if (disk.fuse[faults[i].fault] || !dice_rare(dice, sim->swarm.rate[faults[i].rate]))
+        if (machine.fuse[faults[i].fault] || !dice_rare(dice, sim->swarm.rate[faults[i].rate]))
             continue;
-        disk.fuse[faults[i].fault] = dice_between(dice, 1, dice_chance(dice, 70) ? 6 : 80);
+        machine.fuse[faults[i].fault] = dice_between(dice, 1, dice_chance(dice, 70) ? 6 : 80);
         journal_add(&sim->journal, sim_now(sim), "soon: %s", faults[i].name);
     }
 }
 
 static void fill_disk(struct sim *sim, struct dice *dice)
 {
-    if (disk.full ? dice_chance(dice, 30) : dice_rare(dice, sim->swarm.rate[RATE_DISK_FULL])) {
-        disk.full = !disk.full;
-        journal_add(&sim->journal, sim_now(sim), "the disk is %s", disk.full ? "full" : "not full");
+    if (machine.full ? dice_chance(dice, 30) : dice_rare(dice, sim->swarm.rate[RATE_DISK_FULL])) {
+        machine.full = !machine.full;
+        journal_add(&sim->journal, sim_now(sim), "the disk is %s",
+                    machine.full ? "full" : "not full");
     }
 }
 

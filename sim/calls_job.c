@@ -15,6 +15,7 @@ static size_t index_of(const struct sim *sim, struct id id)
     return SIZE_MAX;
 }
 
+// Whoever would make another job is not heard then; whatever ends one always is.
 static bool is_full(const struct sim *sim)
 {
     return sim->match.model.job_count >= REF_JOBS_MAX - 8;
@@ -52,8 +53,6 @@ static void on_one(struct sim *sim, struct request *r, on_job *act, on_model *mo
     struct match *m = &sim->match;
     struct job job;
     size_t before = m->model.job_count;
-    if (is_full(sim))
-        return;
     m->focus = index_of(sim, r->id);
     bool done = act(m->tx, r->id, &job, &m->err);
     answer(m, r->call->name, done, model(&m->model, r->id));
@@ -77,7 +76,8 @@ const struct call call_cancel = { "cancel", cancel };
 
 static void retry(struct sim *sim, struct request *r)
 {
-    on_one(sim, r, job_retry, ref_retry);
+    if (!is_full(sim))
+        on_one(sim, r, job_retry, ref_retry);
 }
 const struct call call_retry = { "retry", retry };
 
@@ -91,6 +91,8 @@ const struct call call_finish_end = { "finish-end", end_finish };
 
 static void replay(struct sim *sim, struct request *r)
 {
+    if (is_full(sim))
+        return;
     on_one(sim, r, letter_replay, ref_replay);
     if (sim->match.code == PAWL_CLOSED)
         SIM_SEEN("a closed letter was refused");

@@ -1,597 +1,361 @@
-// A file is what everybody sees, what is safe, and the writes that lie between the two.
+// Each file is there twice: as it is seen, and as it would be found if all that is pending were
+// lost. Pending writes are a list in the order in which they were made.
 #include "disk.h"
 
 #include <assert.h>
-#include <sqlite3.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "planted.h"
-
-enum { NODES = 8,
-       NAME_BYTES = 512,
-       SHM_REGIONS = 16,
-       SHM_LOCKS = 8,
-       SECTOR = 512 };
-
-struct disk disk;
-
-struct bytes {
-    char *at;
-    sqlite3_int64 n, room;
+struct disk_write {
+    struct disk_write *next;
+    size_t at, count;
+    bool truncates;  // to `at`
+    unsigned char bytes[];
 };
 
-struct pending {
-    sqlite3_int64 at;
-    int n;  // -1: the file was cut off at `at`
-    char *bytes;
-    struct pending *next;
+// A file was given its name, or lost it.
+struct naming {
+    struct naming *next;
+    struct disk_file *file;
+    bool named;
 };
 
-// What processes share besides files: SQLite's index of the log.
-struct shared {
-    char *regions[SHM_REGIONS], *at_death[SHM_REGIONS];
-    int region_bytes, users;
-    int readers[SHM_LOCKS];
-    struct file *writer[SHM_LOCKS];
-};
+static struct disk_file *files;
+static struct naming *namings, **namings_end = &namings;
 
-struct node {
-    char name[NAME_BYTES];
-    struct bytes now, safe, kept;
-    struct pending *first, **last;
-    struct shared shared;
-};
-
-struct file {
-    sqlite3_file base;
-    struct node *node;
-    int process;
-    bool shares;
-    unsigned reads, writes;  // locks of the shared memory that it has, as bits
-};
-
-static struct node nodes[NODES];
-
-static struct file *file_of(sqlite3_file *file)
+uint64_t disk_random(uint64_t *dice)
 {
-    return (struct file *)(void *)file;
+    *dice ^= *dice << 13;
+    *dice ^= *dice >> 7;
+    *dice ^= *dice << 17;
+    return *dice >> 11;
 }
 
-// ----- contents
-
-static void reserve(struct bytes *b, sqlite3_int64 n)
+static void *must(void *memory)
 {
-    if (n <= b->room)
-        return;
-    sqlite3_int64 room = b->room ? b->room : 65536;
-    while (room < n)
-        room *= 2;
-    b->at = realloc(b->at, (size_t)room);
-    assert(b->at);
-    b->room = room;
+    assert(memory);  // the machine of a test has some
+    return memory;
 }
 
-static void put(struct bytes *b, const char *from, sqlite3_int64 n, sqlite3_int64 at)
+static void resize(struct disk_bytes *bytes, size_t count)
 {
-    reserve(b, at + n);
-    if (at > b->n)
-        memset(b->at + b->n, 0, (size_t)(at - b->n));
-    memcpy(b->at + at, from, (size_t)n);
-    if (at + n > b->n)
-        b->n = at + n;
-}
-
-static void cut(struct bytes *b, sqlite3_int64 n)
-{
-    if (n < b->n)
-        b->n = n;
-}
-
-static void copy(struct bytes *to, const struct bytes *from)
-{
-    to->n = 0;
-    if (from->n)
-        put(to, from->at, from->n, 0);
-}
-
-// ----- what is not safe yet
-
-static void postpone(struct node *node, const void *from, int n, sqlite3_int64 at)
-{
-    struct pending *p = malloc(sizeof *p + (size_t)(n > 0 ? n : 0));
-    assert(p);
-    *p = (struct pending){ .at = at, .n = n, .bytes = (char *)(p + 1) };
-    if (n > 0)
-        memcpy(p->bytes, from, (size_t)n);
-    *node->last = p;
-    node->last = &p->next;
-}
-
-static void make_safe(struct node *node, const struct pending *p)
-{
-    if (p->n < 0)
-        cut(&node->safe, p->at);
-    else
-        put(&node->safe, p->bytes, p->n, p->at);
-}
-
-// Some sectors of a write are there, others are not.
-static void make_partly_safe(struct node *node, const struct pending *p)
-{
-    for (int done = 0; done < p->n; done += SECTOR) {
-        int n = p->n - done < SECTOR ? p->n - done : SECTOR;
-        if (dice_chance(&disk.dice, 50))
-            put(&node->safe, p->bytes + done, n, p->at + done);
+    if (count > bytes->room) {
+        bytes->room = count * 2;
+        bytes->at = must(realloc(bytes->at, bytes->room));
     }
+    if (count > bytes->count)
+        memset(bytes->at + bytes->count, 0, count - bytes->count);
+    bytes->count = count;
 }
 
-typedef void outcome(struct node *node, const struct pending *p);
-
-static void settle_by_dice(struct node *node, const struct pending *p)
+static void put(struct disk_bytes *bytes, const void *from, size_t count, size_t at)
 {
-    switch (dice_pick(&disk.dice, 3)) {
-    case 0:
-        make_safe(node, p);
-        break;
-    case 1:
-        make_partly_safe(node, p);
-        break;
-    default:
-        break;
-    }
+    if (at + count > bytes->count)
+        resize(bytes, at + count);
+    memcpy(bytes->at + at, from, count);
 }
 
-static void settle(struct node *node, outcome *how)
+static void copy(struct disk_bytes *to, const struct disk_bytes *from)
 {
-    struct pending *next;
-    for (struct pending *p = node->first; p; p = next) {
-        next = p->next;
-        if (how)
-            how(node, p);
-        free(p);
-    }
-    node->first = NULL;
-    node->last = &node->first;
+    resize(to, from->count);
+    if (from->count > 0)
+        memcpy(to->at, from->at, from->count);
 }
 
-static void drop_shared(struct node *node)
+struct disk_file *disk_files(void)
 {
-    for (int i = 0; i < SHM_REGIONS; i++) {
-        free(node->shared.regions[i]);
-        free(node->shared.at_death[i]);
-    }
-    node->shared = (struct shared){0};
+    return files;
 }
 
-// ----- points at which something can happen
-
-static bool burns(enum disk_fault fault)
+struct disk_file *disk_find(const char *path)
 {
-    bool fires = !disk.aside && disk.fuse[fault] > 0 && --disk.fuse[fault] == 0;
-    disk.fired[fault] += fires;
-    return fires;
-}
-
-static void remember_shared(void)
-{
-    for (struct node *node = nodes; node < nodes + NODES; node++)
-        for (int i = 0; i < SHM_REGIONS && node->shared.regions[i]; i++) {
-            size_t n = (size_t)node->shared.region_bytes;
-            free(node->shared.at_death[i]);
-            node->shared.at_death[i] = malloc(n);
-            assert(node->shared.at_death[i]);
-            memcpy(node->shared.at_death[i], node->shared.regions[i], n);
-        }
-}
-
-static void die(bool all)
-{
-    remember_shared();
-    for (int i = 0; i < DISK_PROCESSES; i++)
-        disk.dead[i] |= all || i == disk.process;
-}
-
-// False: the caller is dead, or has just died.
-static bool alive_at_point(const struct file *file)
-{
-    int process = file ? file->process : disk.process;
-    if (disk.dead[process])
-        return false;
-    if (disk.aside)
-        return true;
-    disk.points++;
-    if (burns(DISK_POWER_LOSS))
-        die(true);
-    else if (burns(DISK_KILL))
-        die(false);
-    return !disk.dead[process];
-}
-
-static int refused(int code)
-{
-    disk.refused++;
-    return code;
-}
-
-// ----- a file
-
-static int close_file(sqlite3_file *file);
-
-static int read_file(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
-{
-    const struct file *f = file_of(file);
-    if (disk.dead[f->process])
-        return refused(SQLITE_IOERR_READ);
-    const struct bytes *now = &f->node->now;
-    sqlite3_int64 there = now->n > at ? now->n - at : 0;
-    if (there > n)
-        there = n;
-    if (there)
-        memcpy(to, now->at + at, (size_t)there);
-    if (there == n)
-        return SQLITE_OK;
-    memset((char *)to + there, 0, (size_t)(n - there));
-    return SQLITE_IOERR_SHORT_READ;
-}
-
-// Whoever dies while writing may have written the beginning.
-static int write_file(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
-{
-    struct file *f = file_of(file);
-    struct node *node = f->node;
-    if (planted_drops(from, n))
-        return SQLITE_OK;
-    bool was_dead = disk.dead[f->process];
-    bool alive = alive_at_point(f);
-    if (!alive && was_dead)
-        return refused(SQLITE_IOERR_WRITE);
-    if (alive && disk.full && at + n > node->now.n)
-        return refused(SQLITE_FULL);
-    if (alive && burns(DISK_WRITE_FAILS))
-        return refused(SQLITE_IOERR_WRITE);
-    int written = alive ? n : (int)dice_pick(&disk.dice, (size_t)n + 1);
-    if (written > 0) {
-        put(&node->now, from, written, at);
-        postpone(node, from, written, at);
-    }
-    return alive ? SQLITE_OK : refused(SQLITE_IOERR_WRITE);
-}
-
-static int truncate_file(sqlite3_file *file, sqlite3_int64 size)
-{
-    struct file *f = file_of(file);
-    if (!alive_at_point(f))
-        return refused(SQLITE_IOERR_TRUNCATE);
-    cut(&f->node->now, size);
-    postpone(f->node, NULL, -1, size);
-    return SQLITE_OK;
-}
-
-static int sync_file(sqlite3_file *file, int flags)
-{
-    (void)flags;
-    struct file *f = file_of(file);
-    if (!alive_at_point(f))
-        return refused(SQLITE_IOERR_FSYNC);
-    if (burns(DISK_SYNC_FAILS))
-        return refused(SQLITE_IOERR_FSYNC);
-    settle(f->node, make_safe);
-    disk.syncs++;
-    return SQLITE_OK;
-}
-
-static int size_of_file(sqlite3_file *file, sqlite3_int64 *size)
-{
-    *size = file_of(file)->node->now.n;
-    return SQLITE_OK;
-}
-
-// Between processes of ours the lock of the store decides before SQLite's own: they never meet.
-static int lock_file(sqlite3_file *file, int lock)
-{
-    (void)file;
-    (void)lock;
-    return SQLITE_OK;
-}
-
-static int is_reserved(sqlite3_file *file, int *out)
-{
-    (void)file;
-    *out = 0;
-    return SQLITE_OK;
-}
-
-static int control_file(sqlite3_file *file, int op, void *arg)
-{
-    (void)file;
-    (void)op;
-    (void)arg;
-    return SQLITE_NOTFOUND;
-}
-
-static int sector_of_file(sqlite3_file *file)
-{
-    (void)file;
-    return SECTOR;
-}
-
-// As SQLite has it on Linux: a write that is torn does not harm its neighbours.
-static int traits_of_file(sqlite3_file *file)
-{
-    (void)file;
-    return SQLITE_IOCAP_POWERSAFE_OVERWRITE;
-}
-
-// ----- shared memory
-
-static int map_shared(sqlite3_file *file, int region, int bytes, int extend, void volatile **to)
-{
-    struct file *f = file_of(file);
-    struct shared *shared = &f->node->shared;
-    assert(region < SHM_REGIONS);
-    shared->users += !f->shares;
-    f->shares = true;
-    shared->region_bytes = bytes;
-    if (!shared->regions[region] && extend) {
-        shared->regions[region] = calloc(1, (size_t)bytes);
-        assert(shared->regions[region]);
-    }
-    *to = shared->regions[region];
-    return SQLITE_OK;
-}
-
-static void unlock_shared(struct file *f, unsigned bits)
-{
-    struct shared *shared = &f->node->shared;
-    for (int i = 0; i < SHM_LOCKS; i++) {
-        unsigned bit = 1U << i;
-        if (bits & bit & f->reads)
-            shared->readers[i]--;
-        if (bits & bit & f->writes)
-            shared->writer[i] = NULL;
-    }
-    f->reads &= ~bits;
-    f->writes &= ~bits;
-}
-
-static int lock_shared(sqlite3_file *file, int offset, int n, int flags)
-{
-    struct file *f = file_of(file);
-    struct shared *shared = &f->node->shared;
-    unsigned bits = ((1U << n) - 1) << offset;
-    if (flags & SQLITE_SHM_UNLOCK) {
-        unlock_shared(f, bits);
-        return SQLITE_OK;
-    }
-    for (int i = offset; i < offset + n; i++) {
-        int own = (f->reads >> i) & 1;
-        bool writer = shared->writer[i] && shared->writer[i] != f;
-        if (writer || ((flags & SQLITE_SHM_EXCLUSIVE) && shared->readers[i] > own))
-            return SQLITE_BUSY;
-    }
-    for (int i = offset; i < offset + n; i++) {
-        unsigned bit = 1U << i;
-        if (flags & SQLITE_SHM_EXCLUSIVE) {
-            shared->writer[i] = f;
-            f->writes |= bit;
-        } else if (!(f->reads & bit)) {
-            shared->readers[i]++;
-            f->reads |= bit;
-        }
-    }
-    return SQLITE_OK;
-}
-
-static void shared_barrier(sqlite3_file *file)
-{
-    (void)file;
-}
-
-static int unmap_shared(sqlite3_file *file, int remove)
-{
-    (void)remove;
-    struct file *f = file_of(file);
-    if (!f->shares)
-        return SQLITE_OK;
-    unlock_shared(f, ~0U);
-    f->shares = false;
-    if (--f->node->shared.users == 0)
-        drop_shared(f->node);
-    return SQLITE_OK;
-}
-
-static int close_file(sqlite3_file *file)
-{
-    return unmap_shared(file, 0);
-}
-
-static const sqlite3_io_methods methods = {
-    .iVersion = 2,
-    .xClose = close_file,
-    .xRead = read_file,
-    .xWrite = write_file,
-    .xTruncate = truncate_file,
-    .xSync = sync_file,
-    .xFileSize = size_of_file,
-    .xLock = lock_file,
-    .xUnlock = lock_file,
-    .xCheckReservedLock = is_reserved,
-    .xFileControl = control_file,
-    .xSectorSize = sector_of_file,
-    .xDeviceCharacteristics = traits_of_file,
-    .xShmMap = map_shared,
-    .xShmLock = lock_shared,
-    .xShmBarrier = shared_barrier,
-    .xShmUnmap = unmap_shared,
-};
-
-// ----- the file system
-
-static struct node *find(const char *name)
-{
-    for (struct node *node = nodes; node < nodes + NODES; node++)
-        if (strcmp(node->name, name) == 0)
-            return node;
+    for (struct disk_file *file = files; file; file = file->next)
+        if (file->named && strcmp(file->path, path) == 0)
+            return file;
     return NULL;
 }
 
-static struct node *make(const char *name)
+// The empty file that stands for this one on the real disk.
+static void show(const struct disk_file *file, bool there)
 {
-    struct node *node = find("");
-    assert(node && strlen(name) < NAME_BYTES);
-    memcpy(node->name, name, strlen(name) + 1);
-    node->now.n = node->safe.n = 0;
-    node->last = &node->first;
-    return node;
+    if (!file->shown)
+        return;
+    if (!there) {
+        unlink(file->path);
+        return;
+    }
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    assert(fd >= 0);
+    close(fd);
 }
 
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out)
+static void name(struct disk_file *file, bool named)
 {
-    (void)vfs;
-    file->pMethods = NULL;
-    assert(name);  // temporary tables are in memory
-    if (!alive_at_point(NULL))
-        return refused(SQLITE_CANTOPEN);
-    struct node *node = find(name);
-    if (!node && !(flags & SQLITE_OPEN_CREATE))
-        return SQLITE_CANTOPEN;
-    *file_of(file) = (struct file){ .base = { &methods },
-                                    .node = node ? node : make(name),
-                                    .process = disk.process };
-    if (out)
-        *out = flags;
-    return SQLITE_OK;
+    struct naming *naming = must(malloc(sizeof *naming));
+    *naming = (struct naming){ .file = file, .named = named };
+    *namings_end = naming;
+    namings_end = &naming->next;
+    file->named = named;
+    show(file, named);
 }
 
-static int delete_file(sqlite3_vfs *vfs, const char *name, int sync)
+struct disk_file *disk_make(const char *path, bool shown)
 {
-    (void)vfs;
-    (void)sync;
-    struct node *node = find(name);
-    if (!node)
-        return SQLITE_IOERR_DELETE_NOENT;
-    if (!alive_at_point(NULL))
-        return refused(SQLITE_IOERR_DELETE);
-    settle(node, NULL);
-    node->name[0] = '\0';
-    return SQLITE_OK;
+    struct disk_file *file = must(calloc(1, sizeof *file));
+    file->path = must(strdup(path));
+    file->shown = shown;
+    file->pending_end = &file->pending;
+    file->next = files;
+    files = file;
+    name(file, true);
+    return file;
 }
 
-static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *out)
+void disk_unname(struct disk_file *file)
 {
-    (void)vfs;
-    (void)flags;
-    *out = find(name) != NULL;
-    return SQLITE_OK;
+    name(file, false);
 }
 
-static int whole_name(sqlite3_vfs *vfs, const char *name, int n, char *out)
+static void drop_pending(struct disk_file *file)
 {
-    (void)vfs;
-    sqlite3_snprintf(n, out, "%s", name);
-    return SQLITE_OK;
+    for (struct disk_write *write = file->pending, *next; write; write = next) {
+        next = write->next;
+        free(write);
+    }
+    file->pending = NULL;
+    file->pending_end = &file->pending;
 }
 
-static int random_bytes(sqlite3_vfs *vfs, int n, char *out)
+static void free_file(struct disk_file *file)
 {
-    (void)vfs;
-    for (int i = 0; i < n; i++)
-        out[i] = (char)dice_roll(&disk.dice);
-    return n;
+    drop_pending(file);
+    free(file->seen.at);
+    free(file->durable.at);
+    free(file->path);
+    free(file);
 }
 
-static int sleep_a_while(sqlite3_vfs *vfs, int us)
+void disk_forget_unreachable(void)
 {
-    (void)vfs;
-    return us;
+    struct disk_file **link = &files;
+    while (*link) {
+        struct disk_file *file = *link;
+        if (file->named || file->named_durable || file->opened || namings) {
+            link = &file->next;
+            continue;
+        }
+        *link = file->next;
+        free_file(file);
+    }
 }
 
-static int time_now(sqlite3_vfs *vfs, double *day)
+size_t disk_read(const struct disk_file *file, void *to, size_t count, size_t at)
 {
-    (void)vfs;
-    *day = 2460000.5;
-    return SQLITE_OK;
+    size_t there = at < file->seen.count ? file->seen.count - at : 0;
+    if (there > count)
+        there = count;
+    if (there > 0)
+        memcpy(to, file->seen.at + at, there);
+    memset((char *)to + there, 0, count - there);
+    return there;
 }
 
-static sqlite3_vfs vfs = {
-    .iVersion = 1,
-    .szOsFile = sizeof(struct file),
-    .mxPathname = NAME_BYTES,
-    .zName = "sim",
-    .xOpen = open_file,
-    .xDelete = delete_file,
-    .xAccess = access_file,
-    .xFullPathname = whole_name,
-    .xRandomness = random_bytes,
-    .xSleep = sleep_a_while,
-    .xCurrentTime = time_now,
-};
-
-void disk_install(void)
+static void add_pending(struct disk_file *file, const struct disk_write *head, const void *bytes)
 {
-    sqlite3_vfs_register(&vfs, 1);
+    struct disk_write *write = must(malloc(sizeof *write + head->count));
+    *write = *head;
+    if (head->count > 0)
+        memcpy(write->bytes, bytes, head->count);
+    *file->pending_end = write;
+    file->pending_end = &write->next;
+}
+
+void disk_write(struct disk_file *file, const void *from, size_t count, size_t at)
+{
+    put(&file->seen, from, count, at);
+    add_pending(file, &(struct disk_write){ .at = at, .count = count }, from);
+}
+
+void disk_truncate(struct disk_file *file, size_t size)
+{
+    resize(&file->seen, size);
+    add_pending(file, &(struct disk_write){ .at = size, .truncates = true }, NULL);
+}
+
+static void settle(struct disk_file *file, const struct disk_write *write)
+{
+    if (write->truncates)
+        resize(&file->durable, write->at);
+    else
+        put(&file->durable, write->bytes, write->count, write->at);
+}
+
+void disk_sync(struct disk_file *file)
+{
+    for (const struct disk_write *write = file->pending; write; write = write->next)
+        settle(file, write);
+    drop_pending(file);
+}
+
+static void settle_names(size_t count)
+{
+    for (struct naming *naming = namings, *next; naming; naming = next) {
+        next = naming->next;
+        if (count > 0) {
+            naming->file->named_durable = naming->named;
+            count--;
+        }
+        free(naming);
+    }
+    namings = NULL;
+    namings_end = &namings;
+}
+
+void disk_sync_names(void)
+{
+    settle_names(SIZE_MAX);
+    disk_forget_unreachable();
+}
+
+// Each sector of the write by itself; sometimes one has neither the old nor the new bytes.
+static void tear(struct disk_file *file, const struct disk_write *write, uint64_t *dice)
+{
+    for (size_t from = 0, next; from < write->count; from = next) {
+        next = from + DISK_SECTOR - (write->at + from) % DISK_SECTOR;
+        if (next > write->count)
+            next = write->count;
+        uint64_t fate = disk_random(dice) % 16;
+        if (fate > 8)
+            continue;
+        put(&file->durable, write->bytes + from, next - from, write->at + from);
+        for (size_t i = from; fate == 8 && i < next; i++)
+            file->durable.at[write->at + i] = (unsigned char)disk_random(dice);
+    }
+}
+
+enum fate { KEPT, LOST, TORN, FATES };
+
+static void suffer(struct disk_file *file, const struct disk_write *write, enum fate fate,
+                   uint64_t *dice)
+{
+    if (fate == KEPT)
+        settle(file, write);
+    else if (fate == TORN && !write->truncates)
+        tear(file, write, dice);
+}
+
+// All the same, each by itself, or those before some point kept, the one there torn, the rest lost.
+enum loss { LOSS_OF_ALL, LOSS_OF_NONE, LOSS_OF_EACH, LOSS_OF_THE_LAST, LOSSES };
+
+static void lose(struct disk_file *file, enum loss loss, uint64_t *dice)
+{
+    size_t count = 0, i = 0;
+    for (const struct disk_write *write = file->pending; write; write = write->next)
+        count++;
+    size_t point = disk_random(dice) % (count + 1);
+    for (const struct disk_write *write = file->pending; write; write = write->next, i++) {
+        enum fate each = (enum fate)(disk_random(dice) % FATES);
+        enum fate ordered = i < point ? KEPT : i == point ? TORN
+                                                          : LOST;
+        enum fate fates[LOSSES] = { LOST, KEPT, each, ordered };
+        suffer(file, write, fates[loss], dice);
+    }
+    drop_pending(file);
+}
+
+void disk_sync_failed(struct disk_file *file, uint64_t *dice)
+{
+    lose(file, LOSS_OF_EACH, dice);
+}
+
+int64_t disk_bytes_used(void)
+{
+    int64_t bytes = 0;
+    for (const struct disk_file *file = files; file; file = file->next)
+        if (file->named)
+            bytes += (int64_t)file->seen.count;
+    return bytes;
+}
+
+static size_t namings_count(void)
+{
+    size_t count = 0;
+    for (const struct naming *naming = namings; naming; naming = naming->next)
+        count++;
+    return count;
+}
+
+void disk_power_loss(uint64_t *dice)
+{
+    enum loss loss = (enum loss)(disk_random(dice) % LOSSES);
+    settle_names(disk_random(dice) % (namings_count() + 1));
+    for (struct disk_file *file = files; file; file = file->next) {
+        assert(!file->opened);
+        lose(file, loss, dice);
+        copy(&file->seen, &file->durable);
+        if (file->named != file->named_durable)
+            show(file, file->named_durable);
+        file->named = file->named_durable;
+    }
+    disk_forget_unreachable();
 }
 
 void disk_erase(void)
 {
-    for (struct node *node = nodes; node < nodes + NODES; node++) {
-        node->last = &node->first;
-        settle(node, NULL);
-        drop_shared(node);
-        node->name[0] = '\0';
+    settle_names(0);
+    for (struct disk_file *file = files; file; file = file->next) {
+        assert(!file->opened);
+        if (file->named)
+            show(file, false);
+        file->named = file->named_durable = false;
     }
-    disk = (struct disk){0};
+    disk_forget_unreachable();
 }
 
-void disk_keep(void)
-{
-    for (struct node *node = nodes; node < nodes + NODES; node++)
-        copy(&node->kept, &node->now);
-}
+struct disk_image {
+    struct disk_image *next;  // of the next file
+    char *path;
+    bool shown;
+    struct disk_bytes bytes;
+};
 
-void disk_restore(void)
+struct disk_image *disk_save(void)
 {
-    for (struct node *node = nodes; node < nodes + NODES; node++) {
-        settle(node, NULL);
-        drop_shared(node);
-        copy(&node->now, &node->kept);
-        copy(&node->safe, &node->kept);
-    }
-    disk = (struct disk){0};
-    sqlite3_randomness(0, NULL);  // asks for a seed again
-}
-
-// The dead one had no time to tidy up what it shared.
-static void restore_shared(struct node *node)
-{
-    for (int i = 0; i < SHM_REGIONS; i++) {
-        if (node->shared.at_death[i] && node->shared.regions[i])
-            memcpy(node->shared.regions[i], node->shared.at_death[i],
-                   (size_t)node->shared.region_bytes);
-        free(node->shared.at_death[i]);
-        node->shared.at_death[i] = NULL;
-    }
-}
-
-void disk_bury(void)
-{
-    bool power_lost = true, any = false;
-    for (int i = 0; i < DISK_PROCESSES; i++) {
-        power_lost &= disk.dead[i];
-        any |= disk.dead[i];
-    }
-    if (!any)
-        return;
-    for (struct node *node = nodes; node < nodes + NODES; node++) {
-        if (!power_lost) {
-            restore_shared(node);
+    struct disk_image *image = NULL;
+    disk_sync_names();
+    for (struct disk_file *file = files; file; file = file->next) {
+        if (!file->named)
             continue;
-        }
-        assert(node->shared.users == 0);
-        settle(node, settle_by_dice);
-        copy(&node->now, &node->safe);
+        struct disk_image *one = must(calloc(1, sizeof *one));
+        one->next = image;
+        one->path = must(strdup(file->path));
+        one->shown = file->shown;
+        disk_sync(file);
+        copy(&one->bytes, &file->seen);
+        image = one;
     }
-    for (int i = 0; i < DISK_PROCESSES; i++)
-        disk.dead[i] = false;
+    return image;
+}
+
+void disk_load(const struct disk_image *image)
+{
+    disk_erase();
+    for (; image; image = image->next) {
+        struct disk_file *file = disk_make(image->path, image->shown);
+        copy(&file->seen, &image->bytes);
+        copy(&file->durable, &image->bytes);
+    }
+    disk_sync_names();
+}
+
+void disk_image_free(struct disk_image *image)
+{
+    for (struct disk_image *next; image; image = next) {
+        next = image->next;
+        free(image->path);
+        free(image->bytes.at);
+        free(image);
+    }
 }

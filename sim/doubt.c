@@ -10,7 +10,7 @@ static void compare_whole(struct sim *sim, struct process *p)
 {
     struct match *m = &sim->match;
     struct tx tx = {0};
-    disk.process = p->index;
+    machine_serve(p->index);
     m->tx = &tx;
     m->unlike = false;
     m->broken = !tx_begin(p->db, TX_READ, &p->scratch, &tx, &m->err);

@@ -53,22 +53,22 @@ int64_t inspect_effects(struct sim *sim, struct process *p)
 {
     char said[256];
     int64_t count = -1;
-    disk.process = p->index;
-    sim->refused = disk.refused;
+    machine_serve(p->index);
+    sim->refused = machine.refused;
     return ask(sim, "SELECT count(*) FROM effects", said) && str_int(str_of(said), &count) ? count
                                                                                            : -1;
 }
 
 void inspect(struct sim *sim, struct process *p)
 {
-    if (disk.dead[p->index])
+    if (machine.dead[p->index])
         return;  // and nobody has noticed yet
-    disk.process = p->index;
-    disk.aside = true;
+    machine_serve(p->index);
+    machine.aside = true;
     sim->checks++;
-    sim->refused = disk.refused;
+    sim->refused = machine.refused;
     if (dice_chance(&sim->network, 20))
         check_file(sim);
     verify_store(sim, p);
-    disk.aside = false;
+    machine.aside = false;
 }

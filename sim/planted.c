@@ -53,10 +53,10 @@ void planted_set(enum planted which)
     planted_now = which;
 }
 
-bool planted_drops(const void *bytes, int count)
+bool planted_drops(const void *bytes, size_t count)
 {
     static const char nothing[24];  // over the header of a frame
-    return planted_now == PLANTED_LOG_NOT_SEALED && count == (int)sizeof nothing
+    return planted_now == PLANTED_LOG_NOT_SEALED && count == sizeof nothing
         && memcmp(bytes, nothing, sizeof nothing) == 0;
 }
 

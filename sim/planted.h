@@ -26,6 +26,6 @@ enum planted {
 const char *planted_name(enum planted planted);
 const char *planted_says(enum planted planted);  // what is wrong with it
 // Whether a write is not made: the one that ends the log after a failed sync.
-bool planted_drops(const void *bytes, int count);
+bool planted_drops(const void *bytes, size_t count);
 void planted_set(enum planted planted);          // for stores that are opened from now on
 extern enum planted planted_now;

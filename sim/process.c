@@ -26,10 +26,10 @@ static void run_inbox(struct sim *sim, void *self, struct request *request);
 
 bool process_excused(const struct sim *sim)
 {
-    for (int i = 0; i < DISK_PROCESSES; i++)
-        if (disk.dead[i])
+    for (int i = 0; i < PROCESSES; i++)
+        if (machine.dead[i])
             return true;
-    return disk.refused > sim->refused;
+    return machine.refused > sim->refused;
 }
 
 static void say(struct sim *sim, const struct process *p, const char *what)
@@ -41,7 +41,7 @@ static void say(struct sim *sim, const struct process *p, const char *what)
 
 static void close_store(struct process *p)
 {
-    disk.process = p->index;
+    machine_serve(p->index);
     db_close(p->db);
     p->db = NULL;
     p->up = false;
@@ -71,10 +71,10 @@ static void lose(struct sim *sim, struct process *p)
 // Loses whatever has died and lets the disk say what is left of its last moments.
 static void bury(struct sim *sim)
 {
-    for (int i = 0; i < DISK_PROCESSES; i++)
-        if (disk.dead[i] && sim->processes[i].db)
+    for (int i = 0; i < PROCESSES; i++)
+        if (machine.dead[i] && sim->processes[i].db)
             lose(sim, &sim->processes[i]);
-    disk_bury();
+    machine_bury();
 }
 
 // ----- a transaction
@@ -120,9 +120,9 @@ static enum ended transact(struct sim *sim, struct process *p, struct request **
 {
     struct match *m = &sim->match;
     struct tx tx = {0};
-    int64_t syncs = disk.syncs;
-    disk.process = p->index;
-    sim->refused = disk.refused;
+    int64_t syncs = machine.syncs;
+    machine_serve(p->index);
+    sim->refused = machine.refused;
     match_copy(sim->before, m);
     m->tx = &tx;
     m->version++;
@@ -136,7 +136,7 @@ static enum ended transact(struct sim *sim, struct process *p, struct request **
         ended = committed ? DONE : NOTHING;
         if (!committed && m->err.code == PAWL_IN_DOUBT)
             ended = IN_DOUBT;
-        if (!committed && disk.dead[p->index])
+        if (!committed && machine.dead[p->index])
             ended = IN_DOUBT;
     }
     tx_end(&tx);
@@ -145,7 +145,7 @@ static enum ended transact(struct sim *sim, struct process *p, struct request **
         differ(m, "the store failed though the disk did not: %s", m->err.message);
     if (ended == NOTHING && !m->unlike)
         match_copy(m, sim->before);
-    if (ended == DONE && disk.syncs > syncs)
+    if (ended == DONE && machine.syncs > syncs)
         sim->ghost_possible = false;
     return ended;
 }
@@ -175,8 +175,8 @@ static bool open_store(struct sim *sim, struct process *p)
         .fleeting = planted_now == PLANTED_NO_SYNC,
         .generation_keys = 24,
     };
-    disk.process = p->index;
-    sim->refused = disk.refused;
+    machine_serve(p->index);
+    sim->refused = machine.refused;
     bool opened = db_open(&p->db, &options, &err)
                && (!sim->harden || db_harden(p->db, &err));
     if (!opened && !process_excused(sim))
@@ -192,13 +192,23 @@ static bool open_store(struct sim *sim, struct process *p)
 static void bury_and_look(struct sim *sim)
 {
     bury(sim);
-    for (int i = 0; i < DISK_PROCESSES; i++)
+    for (int i = 0; i < PROCESSES; i++)
         if (sim->processes[i].up) {
             SIM_SEEN("a process died while another went on");
-            sim->refused = disk.refused;
+            sim->refused = machine.refused;
             doubt_resolve_elsewhere(sim, &sim->processes[i]);
             return;
         }
+}
+
+// Trouble comes in company: what was just found out about a commit is put to the test at once.
+static void light_another_fuse(struct sim *sim)
+{
+    if (sim->calm || !dice_rare(&sim->company, sim->swarm.rate[RATE_POWER_LOSS] * 20))
+        return;
+    machine.fuse[FAULT_POWER_LOSS] = dice_between(&sim->company, 1, 3);
+    journal_add(&sim->journal, sim_now(sim), "soon: power loss");
+    SIM_SEEN("the power was to go right after a commit in doubt");
 }
 
 // Whoever has a commit in doubt opens the store again and looks, before it answers anybody.
@@ -212,6 +222,7 @@ static void after_doubt(struct sim *sim, struct process *p, struct request **req
     if (open_store(sim, p) && doubt_resolve(sim, p)) {
         p->up = true;
         answer_all(sim, requests, count, sim->match.version == version);
+        light_another_fuse(sim);
         return;
     }
     drop_all(requests, count);
@@ -235,7 +246,7 @@ static void serve(struct sim *sim, struct process *p, struct request **requests,
         drop_all(requests, count);
         return;
     }
-    if (disk.dead[p->index])
+    if (machine.dead[p->index])
         after_death(sim, ended == IN_DOUBT, requests, count);
     else if (ended == IN_DOUBT)
         after_doubt(sim, p, requests, count);
@@ -263,7 +274,7 @@ static void start(struct sim *sim, void *self, struct request *request)
     snprintf(p->boot, sizeof p->boot, "boot-%zu", ++sim->boots);
     p->instance.boot_id = str_dup(&sim->arena, str_of(p->boot));
     if (!open_store(sim, p) || (sim->deaths > 0 && !doubt_resolve(sim, p))) {
-        if (sim->deaths > 0 && disk.dead[p->index])
+        if (sim->deaths > 0 && machine.dead[p->index])
             SIM_SEEN("a process died while it recovered from a death");
         if (!sim->match.unlike) {
             lose(sim, p);
@@ -310,8 +321,8 @@ void process_take(struct sim *sim, struct request *request)
 
 void processes_start(struct sim *sim)
 {
-    static const char *const names[DISK_PROCESSES] = { "one", "two" };
-    for (int i = 0; i < DISK_PROCESSES; i++) {
+    static const char *const names[PROCESSES] = { "one", "two" };
+    for (int i = 0; i < PROCESSES; i++) {
         struct process *p = &sim->processes[i];
         struct arena scratch = p->scratch;
         *p = (struct process){ .index = i, .scratch = scratch };
@@ -324,7 +335,7 @@ void processes_start(struct sim *sim)
 
 void processes_stop(struct sim *sim)
 {
-    for (int i = 0; i < DISK_PROCESSES; i++) {
+    for (int i = 0; i < PROCESSES; i++) {
         forget_inbox(&sim->processes[i]);
         close_store(&sim->processes[i]);
     }

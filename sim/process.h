@@ -2,8 +2,8 @@
 // is on disk. It dies at any point of what it does on disk, and is started again.
 #pragma once
 
-#include "disk.h"
 #include "engine/sweep.h"
+#include "machine.h"
 
 struct request;
 struct sim;

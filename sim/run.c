@@ -15,7 +15,8 @@
 enum { CHECK_EVERY = 400,       // calls between two checks of every invariant
        EXECUTIONS_ENOUGH = 640,  // then the calm begins
        START_S = 1800000000 };
-#define CALM_US_MAX DAYS(40)  // of virtual time, for every job to end
+#define CALM_US_MAX DAYS(40)  // of virtual time, for every job to end ...
+#define CALM_STEPS_MAX 50000  // ... in so many calls
 
 const struct str sim_orgs[ORGS] = { { "00000000-0000-7000-8000-000000000000", 36 },
                                     { "00000000-0000-7000-8000-00000000000b", 36 } };
@@ -43,29 +44,22 @@ void sim_later(struct sim *sim, int64_t us, sim_act *act, void *self, struct req
 
 // ----- the store that every run begins with
 
-static void remove_files(void)
+static void remove_directory(void)
 {
-    static const char *const suffixes[] = { "", "-lock" };
-    for (size_t i = 0; i < countof(suffixes); i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        unlink(name);
-    }
+    char lock[128];
+    snprintf(lock, sizeof lock, "%s-lock", path);
+    unlink(lock);
     rmdir(directory);
 }
 
-// The engine looks whether its file is there: an empty one stands for what is on our disk.
-static void make_files(void)
+static void make_directory(void)
 {
     const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(directory, sizeof directory, "%s/pawl-sim-XXXXXX", memory);
     bool made = mkdtemp(directory) != NULL;
     assert(made);
     snprintf(path, sizeof path, "%s/pawl.db", directory);
-    FILE *file = fopen(path, "w");
-    assert(file);
-    fclose(file);
-    atexit(remove_files);
+    atexit(remove_directory);
 }
 
 static bool put_schedule(struct tx *tx, struct pawl_error *err)
@@ -113,9 +107,8 @@ void sim_prepare(void)
     struct db *db = NULL;
     struct pawl_error err = {0};
     char url[128];
-    make_files();
-    disk_erase();
-    disk_install();
+    make_directory();
+    machine_install();
     virtual_world_init(&world, SECONDS(START_S) - DAYS(1), 1);
     snprintf(url, sizeof url, "sqlite:%s", path);
     bool made = db_open(&db, &(struct db_options){ .url = str_of(url), .world = &world.world },
@@ -125,7 +118,7 @@ void sim_prepare(void)
         fprintf(stderr, "sim: no store: %s\n", err.message);
     assert(made);
     db_close(db);
-    disk_keep();
+    machine_keep();
 }
 
 // ----- one run
@@ -140,7 +133,7 @@ static struct match *new_match(void)
 static void begin(struct sim *sim, const struct sim_options *options)
 {
     struct arena kept = sim->arena;
-    struct process processes[DISK_PROCESSES];
+    struct process processes[PROCESSES];
     memcpy(processes, sim->processes, sizeof processes);
     struct match *before = sim->before, *after = sim->after, *ghost = sim->ghost;
     arena_reset(&kept);
@@ -155,18 +148,18 @@ static void begin(struct sim *sim, const struct sim_options *options)
     virtual_world_init(&sim->world, SECONDS(START_S), options->seed);
     journal_begin(&sim->journal, options->trace);
     sim->network = dice_of(options->seed, 1);
+    sim->company = dice_of(options->seed, 3);
     sim->match.model.arena = &sim->arena;
     sim->match.focus = SIZE_MAX;
     sim->match.every = 32;
     sim->url = str_format(&sim->arena, "sqlite:%s", path);
     planted_set(options->planted);
-    disk_restore();
-    disk.dice = dice_of(options->seed, 2);
+    machine_begin(dice_of(options->seed, 2));
 }
 
 static struct process *some_up(struct sim *sim)
 {
-    for (int i = 0; i < DISK_PROCESSES; i++)
+    for (int i = 0; i < PROCESSES; i++)
         if (sim->processes[i].up)
             return &sim->processes[i];
     return NULL;
@@ -185,8 +178,9 @@ static void begin_calm(struct sim *sim)
 {
     sim->calm = true;
     sim->calm_since = sim_now(sim);
-    memset(disk.fuse, 0, sizeof disk.fuse);
-    disk.full = false;
+    sim->calm_at = sim->steps;
+    memset(machine.fuse, 0, sizeof machine.fuse);
+    machine.full = false;
     journal_add(&sim->journal, sim_now(sim), "calm");
 }
 
@@ -209,7 +203,9 @@ static void step(struct sim *sim, const struct event_due *event)
         sim->check_at = sim->steps + CHECK_EVERY;
         inspect(sim, p);
     }
-    if (sim->calm && sim_now(sim) - sim->calm_since > CALM_US_MAX)
+    if (sim->calm
+        && (sim_now(sim) - sim->calm_since > CALM_US_MAX
+            || sim->steps - sim->calm_at > CALM_STEPS_MAX))
         differ(&sim->match, "a job does not come to its end");
 }
 
@@ -260,7 +256,7 @@ void sim_end(struct sim *sim)
 {
     heap_free(&sim->heap);
     arena_end(&sim->arena);
-    for (int i = 0; i < DISK_PROCESSES; i++)
+    for (int i = 0; i < PROCESSES; i++)
         arena_end(&sim->processes[i].scratch);
     free(sim->before);
     free(sim->after);

@@ -57,14 +57,15 @@ struct sim {
     uint64_t acknowledged;   // the version of the model that somebody was told about
     int64_t refused;         // calls the disk had refused when the transaction began
     struct str url;
-    struct process processes[DISK_PROCESSES];
+    struct process processes[PROCESSES];
     struct actor *actors[ACTORS_MAX];
     size_t actor_count;
-    struct dice network;
+    struct dice network, company;
     size_t steps;            // calls of the engine so far
     size_t boots, deaths;
     bool calm;
     pawl_time calm_since;
+    size_t calm_at;          // after so many steps
     size_t checks, check_at;  // of all invariants, and when the next one is
 };
 

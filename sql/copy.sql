@@ -82,7 +82,7 @@ SELECT coalesce(max(version), 0) FROM schema_migrations WHERE version < $1;
 -- Who seems to be working on the store.
 -- name: copy_instances
 -- scans: one row for each name of an instance
-SELECT instance FROM instances WHERE alive_until > $1 ORDER BY instance;
+SELECT instance, unheld FROM instances WHERE alive_until > $1 ORDER BY instance;
 
 -- The transaction that keeps everybody else off the source waits while the target is checked.
 -- name: copy_hold

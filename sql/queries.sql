@@ -50,7 +50,7 @@ SELECT m.name, r."table" FROM sqlite_schema m, pragma_foreign_key_list(m.name) r
 -- scans: of job_links, job_limits and job_limit_waits their first row
 SELECT at, CASE WHEN EXISTS (SELECT 1 FROM job_links) THEN 1 ELSE 0 END,
        CASE WHEN EXISTS (SELECT 1 FROM job_limits) OR EXISTS (SELECT 1 FROM job_limit_waits)
-            THEN 1 ELSE 0 END
+            THEN 1 ELSE 0 END, id
   FROM audit_events WHERE id = (SELECT max(id) FROM audit_events);
 
 -- ===== tenants
@@ -835,11 +835,12 @@ ON CONFLICT (job, name) DO UPDATE SET attempt = excluded.attempt, tries = exclud
 -- ===== instances
 
 -- name: instance_load
-SELECT boot_id, alive_until FROM instances WHERE instance = $1;
+SELECT boot_id, alive_until, unheld FROM instances WHERE instance = $1;
 
 -- name: instance_put
-INSERT INTO instances (instance, boot_id, started_at, alive_until) VALUES ($1, $2, $3, $4)
-ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id,
+INSERT INTO instances (instance, boot_id, started_at, alive_until, unheld)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id, unheld = excluded.unheld,
        started_at = excluded.started_at, alive_until = excluded.alive_until;
 
 -- name: instance_renew
@@ -951,13 +952,8 @@ SELECT l.seq, e.id, e.id_low, e.attempt, l.at, l.text
 
 -- ===== queues
 
--- name: count_delta_next
-SELECT coalesce(max(id), 0) + 1 FROM count_deltas --sqlite
---postgres: SELECT nextval(pg_get_serial_sequence('count_deltas', 'id'))
-;
-
 -- name: count_delta_insert
-INSERT INTO count_deltas (id, changes, period) VALUES ($1, $2, $3);
+INSERT INTO count_deltas (changes, period) VALUES ($1, $2) RETURNING id;
 
 -- name: count_deltas
 -- scans: it has few rows: every 64th insert folds them into queue_counts

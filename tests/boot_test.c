@@ -201,16 +201,16 @@ TEST(RUN_5_an_instance_that_left_is_not_alive_and_one_that_was_replaced_learns_i
     struct pipeline_options options = { .db = { .url = str_of(scratch_store(&scratch)) } };
     struct instance first = { S("a"), S("first") }, second = { S("a"), S("second") };
     MUST(pipeline_open(&pipeline, &options, &err));
-    MUST(boot_enter(pipeline, &first, &total, &err));
+    MUST(boot_enter(pipeline, &first, true, &total, &err));
     EXPECT(!no_longer_alive(pipeline));
     EXPECT_INT(scratch_number(&scratch, "SELECT alive_until > started_at FROM instances"), 1);
     MUST(boot_leave(pipeline, &first, &err));
     EXPECT_INT(scratch_number(&scratch, "SELECT alive_until FROM instances"), 0);
-    MUST(boot_enter(pipeline, &first, &total, &err));
-    MUST(boot_enter(pipeline, &second, &total, &err));
+    MUST(boot_enter(pipeline, &first, true, &total, &err));
+    MUST(boot_enter(pipeline, &second, true, &total, &err));
     EXPECT(no_longer_alive(pipeline));
-    EXPECT_REFUSED(PAWL_INVALID, boot_enter(pipeline, &(struct instance){ S(""), S("x") }, &total,
-                                            &err));
+    EXPECT_REFUSED(PAWL_INVALID, boot_enter(pipeline, &(struct instance){ S(""), S("x") }, true,
+                                            &total, &err));
     pipeline_close(pipeline);
     end(&scratch);
 }

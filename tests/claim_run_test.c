@@ -60,6 +60,24 @@ TEST_EACH_DB(OPS_10_a_claim_of_one_org_leaves_the_places_of_others_in_between)
     box->caller = everybody;
 }
 
+// Types that take turns leave their places in a run each, also types with few jobs and many.
+TEST_EACH_DB(RUN_9_of_several_types_each_job_is_taken_once_and_in_the_order_of_age)
+{
+    static const char *const types[] = { "report", "mail", "report", "sum", "report", "mail" };
+    struct claimed *claimed = NULL;
+    for (size_t i = 0; i < JOBS; i++) {
+        struct contract contract = contract_for(box, i < JOBS / 2 ? types[i % countof(types)]
+                                                                  : "late");
+        must_add(box, &contract);
+    }
+    EXPECT_INT(claim_some(box, "A", JOBS - 10, &claimed), JOBS - 10);
+    for (size_t i = 1; i < JOBS - 10; i++)
+        EXPECT(claimed[i - 1].job.id.high < claimed[i].job.id.high);
+    EXPECT_INT(claim_some(box, "A", JOBS, &claimed), 10);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 0);
+    EXPECT_INT(box_number(box, "SELECT count(DISTINCT job) FROM executions"), JOBS);
+}
+
 TEST_EACH_DB(RUN_9_runs_end_where_the_priority_or_the_history_of_a_job_is_another)
 {
     struct contract contract = contract_for(box, "report");

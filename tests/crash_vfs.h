@@ -1,5 +1,4 @@
-// SQLite on the disk of crash_disk.h: files, locks and shared memory of several connections of one
-// process, and faults at the operation one asks for.
+// SQLite on a disk in memory (sim/disk_vfs.h), and faults at the operation one asks for.
 //
 //     crash_vfs_install();                        // stores opened from now on are on that disk
 //     crash_vfs.cut_at = crash_vfs.changes + 7;   // the power goes at the seventh change from here
@@ -7,34 +6,18 @@
 //     crash_vfs_power_on(seed);                   // what was not synced is kept, lost or torn
 //     ... open the store again and look ...
 //
-// After the power went every operation fails, so nothing can be acknowledged any more. The main
-// file has an empty namesake in the real file system, because Pawl asks the system about its path;
-// its lock file is a real one.
+// After the power went every operation fails, so nothing can be acknowledged any more.
 #pragma once
 
-#include "crash_disk.h"
-
-enum vfs_operation {
-    VFS_OPEN,
-    VFS_DELETE,
-    VFS_READ,
-    VFS_WRITE,
-    VFS_TRUNCATE,
-    VFS_SYNC,
-    VFS_SIZE,
-    VFS_LOCK,
-    VFS_MAP,
-    VFS_OPERATIONS,
-};
+#include "disk_vfs.h"
 
 struct crash_vfs {
     // What happened.
-    int64_t operations;  // all of the above ...
+    int64_t operations;  // all of them ...
     int64_t changes;     // ... and those that change the disk: writes, truncations, syncs, names
     int64_t count[VFS_OPERATIONS];
     int64_t failed;      // by `fail_at`
     bool dark;           // the power is off
-    bool inside;         // an operation is under way: what it allocates is the test's own
     // What is to happen; 0 and false: nothing.
     int64_t cut_at;      // the power goes at this change, before it is made
     int64_t fail_at;     // this operation fails ...

@@ -2,7 +2,7 @@
 //
 // Memory: a test program that is linked with `--wrap` of malloc and its kin (see meson.build) has
 // its own allocations counted, and SQLite's once memory_faults_install was called. What the disk of
-// crash_disk.h needs for itself does not count.
+// crash_vfs.h needs for itself does not count.
 //
 // The store: between db.c and the driver; any program linked with `--wrap=sqlite_open`. A call
 // fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt.

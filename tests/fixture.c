@@ -143,6 +143,10 @@ static const char *const undo[] = {
     [17] = "DROP TABLE store_copy; DELETE FROM schema_compatible WHERE version = 17;",
     [18] = "DROP TABLE posted_jobs; DELETE FROM schema_compatible WHERE version = 18;",
     [19] = "DELETE FROM schema_compatible WHERE version = 19;",
+    [20] = "ALTER TABLE instances DROP COLUMN unheld;"
+           "DELETE FROM schema_compatible WHERE version = 20;",
+    [21] = "DROP INDEX posted_jobs_look; ALTER TABLE posted_jobs DROP COLUMN look_at;"
+           "DELETE FROM schema_compatible WHERE version = 21;",
 };
 // clang-format on
 

@@ -186,6 +186,32 @@ TEST_EACH_DB(LIMIT_jobs_with_a_serial_key_and_a_limit_key_keep_both)
     EXPECT_INT(ran, 6);
 }
 
+// A job that moves up while others are taken keeps its place between theirs.
+TEST_EACH_DB(LIMIT_who_moves_up_during_a_claim_is_not_taken_away_with_its_neighbours)
+{
+    static const struct {
+        struct str limit_key, serial_key;
+    } jobs[] = { { {0}, {0} },
+                 { { "acme", 4 }, { "k", 1 } },  // must wait, and so the other one of `k` is next
+                 { {0}, {0} },
+                 { {0}, { "k", 1 } },
+                 { {0}, {0} } };
+    struct claimed *claimed = NULL;
+    limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
+    struct contract contract = contract_for(box, "mail");
+    contract.limit_key = S("acme");
+    must_add(box, &contract);
+    EXPECT_INT(limited_claim(box, 1, &claimed, NULL), 1);
+    for (size_t i = 0; i < countof(jobs); i++) {
+        contract.limit_key = jobs[i].limit_key;
+        contract.serial_key = jobs[i].serial_key;
+        must_add(box, &contract);
+    }
+    EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 3);
+    EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
+    EXPECT_STR(claimed[0].job.contract.serial_key, "k");
+}
+
 // ----- nothing leaks
 
 TEST_EACH_DB(LIMIT_a_worker_that_dies_gives_its_place_back_with_its_lease)

@@ -13,7 +13,7 @@ struct fault_counter memory_faults;
 
 static bool none_left(void)
 {
-    bool none = !crash_vfs.inside && faults_hit(&memory_faults);
+    bool none = !disk_vfs.inside && faults_hit(&memory_faults);
     if (none)
         errno = ENOMEM;
     return none;

@@ -33,6 +33,21 @@ static struct str database_url(const char *database)
                       after.s + 1);
 }
 
+// How a store is reached through a pooler, if there is one.
+static const char *pooler(void)
+{
+    const char *options = getenv("PAWL_TEST_POOLER");
+    return options ? options : "";
+}
+
+// Whoever looks from outside goes to the server itself: it sets up a session, and keeps it.
+static const char *without_pooler(struct str url)
+{
+    const char *options = *pooler() ? strstr(str_cstr(test_arena(), url), pooler()) : NULL;
+    return options ? str_cstr(test_arena(), (struct str){ url.s, url.n - strlen(options) - 1 })
+                   : str_cstr(test_arena(), url);
+}
+
 static void hear_nothing(void *self, const char *message)
 {
     (void)self;
@@ -76,8 +91,8 @@ struct str postgres_make(const char *directory)
     snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE pawl_template STRATEGY file_copy",
              name);
     on_server(sql);
-    return str_format(test_arena(), "%.*s&files=%s/pawl.db.artifacts", STR(database_url(name)),
-                      directory);
+    return str_format(test_arena(), "%.*s&files=%s/pawl.db.artifacts%s%s", STR(database_url(name)),
+                      directory, *pooler() ? "&" : "", pooler());
 }
 
 static void forget_kept(void)
@@ -112,7 +127,7 @@ static void keep(struct str url)
     struct server_url parts;
     struct pawl_error err = {0};
     forget_kept();
-    MUST(server_url_parse(test_arena(), url, &parts, &err));
+    MUST(server_url_parse(test_arena(), str_of(without_pooler(url)), &parts, &err));
     snprintf(kept.url, sizeof kept.url, "%.*s", STR(url));
     kept.connection = connect_to(parts.connect);
     PQclear(PQexec(kept.connection, "SET search_path = pawl, public"));

@@ -198,6 +198,29 @@ static struct end end_of(struct box *box, struct lease lease)
                          .known = must_execution(box, lease.execution) };
 }
 
+// Where keys are hoped to be new, the insert finds out, and the group is run together once more.
+TEST_EACH_DB(OPS_4_a_known_key_in_a_group_is_found_and_the_others_are_stored)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue all[] = { enqueue_of(box, "a"), enqueue_of(box, "known"), enqueue_of(box, "b") };
+    struct contract known = contract_for(box, "report");
+    known.idempotency_key = S("known");
+    struct job first = must_add(box, &known);
+    for (size_t i = 0; i < countof(all); i++)
+        submit(pipeline, &all[i]);
+    EXPECT_INT(pipeline_round(pipeline), countof(all));
+    for (size_t i = 0; i < countof(all); i++) {
+        EXPECT_INT(all[i].operation.error.code, PAWL_OK);
+        EXPECT_INT(all[i].deduplicated, i == 1);
+    }
+    EXPECT(id_eq(all[1].job.id, first.id));
+    EXPECT_INT(pipeline_figures(pipeline).alone, 0);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 3);
+    for (size_t i = 0; i < countof(all); i++)
+        arena_end(&all[i].arena);
+    pipeline_close(pipeline);
+}
+
 // Where it is hoped that all of them hold their leases, the hope fails and nobody is the worse.
 TEST_EACH_DB(EXEC_3_a_stalled_worker_in_a_group_is_refused_and_the_others_are_not)
 {

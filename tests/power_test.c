@@ -49,6 +49,16 @@ static void cut_recovery(struct stage *stage, uint64_t *dice, struct torture *t)
     crash_vfs_power_on(disk_random(dice));
 }
 
+// How a try ended; `why` is told when it ended badly.
+static void conclude(struct torture *t, const struct stage *stage, uint64_t seed, bool survived,
+                     const char *why)
+{
+    if (!survived)
+        print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
+                      (unsigned long long)seed, why);
+    torture_count(t, survived);
+}
+
 static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct torture *t)
 {
     struct pawl_error err = {0};
@@ -58,10 +68,7 @@ static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct
         cut_recovery(stage, &dice, t);
     struct judgement how = { .thoroughly = seed % 8 == 0 };
     bool survived = stage_judge(stage, &played, how, &err);
-    if (!survived)
-        print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
-                      (unsigned long long)seed, err.message);
-    torture_count(t, survived);
+    conclude(t, stage, seed, survived, err.message);
 }
 
 static void lose_once(struct stage *stage, uint64_t seed, struct torture *t)
@@ -127,10 +134,7 @@ static void forget(struct stage *stage, uint64_t seed, struct torture *t)
     t->not_reached += !crash_vfs.dark;
     crash_vfs_power_on(disk_random(&dice));
     bool survived = stage_judge(stage, &played, (struct judgement){ .thoroughly = true }, &err);
-    if (!survived)
-        print_message("%s %d, seed %llu: %s\n", stage->scenario->name, stage->scenario->number,
-                      (unsigned long long)seed, err.message);
-    torture_count(t, survived);
+    conclude(t, stage, seed, survived, err.message);
 }
 
 TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
@@ -138,6 +142,43 @@ TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
     struct torture t = { .name = "power loss after a failed sync",
                          .planned = torture_asked("POWER_FORGOTTEN", 100) };
     lose_often(&t, forget);
+    EXPECT_INT(torture_end(&t), 0);
+    EXPECT(t.not_reached < t.tried);
+}
+
+// A process is killed and leaves a log of which nobody knows what is on the disk. The next one
+// fails to sync it, and forgets; the one after that brings it to the file, before the power goes.
+static void abandon(struct stage *stage, uint64_t seed, struct torture *t)
+{
+    struct pawl_error err = {0};
+    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    struct script played = stage_begin(stage);
+    crash_vfs.cut_at = crash_vfs.changes + pick(&dice, stage->changes);
+    (void)!stage_play(stage, &played, &err);
+    crash_vfs.cut_at = 0;
+    crash_vfs.dark = false;  // the process is gone, the machine is not
+    struct script opened = stage_reopen(stage);
+    int64_t failed = crash_vfs.failed;
+    crash_vfs.fail_sync_at = crash_vfs.count[VFS_SYNC] + 1;
+    bool untrue = script_open(&opened, &err) && crash_vfs.failed > failed;
+    script_close(&opened);
+    t->not_reached += crash_vfs.failed == failed;
+    crash_vfs.fail_sync_at = 0;
+    opened = stage_reopen(stage);
+    bool survived = script_open(&opened, &err) && db_harden(opened.db, &err);
+    script_close(&opened);
+    crash_vfs_power_on(disk_random(&dice));
+    survived = survived
+            && stage_judge(stage, &played, (struct judgement){ .thoroughly = true }, &err);
+    conclude(t, stage, seed, survived && !untrue,
+             survived ? "opened though its log was not synced" : err.message);
+}
+
+TEST(OPS_9_a_log_that_cannot_be_synced_is_not_opened)
+{
+    struct torture t = { .name = "failed sync after a kill",
+                         .planned = torture_asked("POWER_ABANDONED", 100) };
+    lose_often(&t, abandon);
     EXPECT_INT(torture_end(&t), 0);
     EXPECT(t.not_reached < t.tried);
 }

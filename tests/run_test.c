@@ -169,6 +169,20 @@ TEST_EACH_DB(RUN_5_an_instance_that_lives_is_not_entered_twice)
     OK(instance_enter(tx, &first, false, err));
 }
 
+// Behind a pooler names cannot be held: that its name is free does not say that one is dead.
+TEST_EACH_DB(RUN_5_an_instance_that_did_not_hold_its_name_is_believed_to_live)
+{
+    struct instance unheld = { .name = S("web-1"), .boot_id = S("one") };
+    struct instance held = { .name = S("web-1"), .boot_id = S("two") };
+    struct instance heir = { .name = S("web-1"), .boot_id = S("three") };
+    OK(instance_enter(tx, &unheld, false, err));
+    REFUSED(PAWL_CONFLICT, instance_enter(tx, &held, true, err));
+    pass(box, ALIVE_US + SECONDS(1));
+    OK(instance_enter(tx, &held, true, err));
+    REFUSED(PAWL_CONFLICT, instance_enter(tx, &heir, false, err));
+    OK(instance_enter(tx, &heir, true, err));
+}
+
 TEST_EACH_DB(RUN_6_a_step_has_two_tries_and_a_retry_makes_no_new_run)
 {
     struct job job = must_run_for(box, "doc-1");

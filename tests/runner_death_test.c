@@ -7,6 +7,7 @@
 
 #include "base/world.h"
 #include "process.h"
+#include "store/hold.h"
 #include "store/lock_file.h"
 
 #define HEARS(process, expected) \
@@ -86,6 +87,22 @@ TEST(RUN_5_a_second_program_of_the_same_name_is_refused_while_the_first_lives)
     HEARS(&second, "ready");
     EXPECT(strstr(process_hear(&second), "instance A runs already") != NULL);
     EXPECT_INT(process_end(&second), 1);
+    EXPECT_INT(process_end(&a), 0);
+    scratch_close(&scratch);
+}
+
+// A killed process has its name until the kernel has put it away, and so has a child it had forked
+// and that had not become another program yet.
+TEST(RUN_5_a_name_that_is_about_to_be_let_go_is_waited_for)
+{
+    struct scratch scratch = scratch_open();
+    struct hold hold = {0};
+    struct pawl_error err = {0};
+    MUST(hold_take(&hold, str_of(scratch_store(&scratch)), S("A"), &err));
+    struct process a = host(&scratch, "A");
+    HEARS(&a, "ready");
+    world_sleep(world_real(), MILLISECONDS(100));  // it has asked for the name by then, mostly
+    hold_give(&hold);
     EXPECT_INT(process_end(&a), 0);
     scratch_close(&scratch);
 }

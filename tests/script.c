@@ -1,4 +1,4 @@
-// The store is in a box (fixture.h) whose file is on the disk of crash_disk.h; the box is closed
+// The store is in a box (fixture.h) whose file is on the disk of crash_vfs.h; the box is closed
 // while scripts play, and keeps the path, the clock and the caller.
 #include "script.h"
 

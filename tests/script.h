@@ -1,7 +1,7 @@
 // Scripts: something Pawl does with a store, told as transactions, to be cut, failed or starved at
 // any of its operations.
 //
-// A scenario prepares a store on the disk of crash_disk.h, once; then it is played from that moment
+// A scenario prepares a store on the disk of crash_vfs.h, once; then it is played from that moment
 // as often as one likes, each time the same: the clock stands still unless the script lets it pass,
 // and the dice have a seed. So what the store holds after each acknowledged transaction is known
 // from a first, undisturbed play, and a disturbed one must leave one of these contents behind.

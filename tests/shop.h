@@ -29,7 +29,7 @@ struct shop {
     struct box box;
     struct pawl *pawl;
     struct pawl_options options;
-    char url[128];
+    char url[256];
     pthread_mutex_t mutex;  // guards the log
     char log[SHOP_LOG_BYTES];
 };

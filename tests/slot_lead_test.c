@@ -106,7 +106,7 @@ TEST_EACH_DB(SLOT_6_rows_of_the_prior_boot_are_failed_as_worker_startup_recovery
     to_next_slot(box);
     tick(box);
     box->caller.org_id = S("");
-    OK(instance_enter(tx, &me, false, err));
+    OK(instance_enter(tx, &me, true, err));
     OK(execution_claim(tx, &claim, &claimed, &count, err));
     EXPECT_INT(count, 1);
     EXPECT_STR(box_text(box, "SELECT worker_instance FROM job_runs"), "one");

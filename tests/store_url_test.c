@@ -48,6 +48,23 @@ TEST(a_schema_is_a_plain_name)
     }
 }
 
+TEST(a_pooler_is_one_that_keeps_transactions_whole)
+{
+    struct server_url parts;
+    struct pawl_error err = {0};
+    MUST(server_url_parse(test_arena(), S("postgres://h/d?pooler=transaction&port=6432"), &parts,
+                          &err));
+    EXPECT(parts.pooled);
+    EXPECT_STR(str_of(parts.connect), "postgres://h/d?port=6432");
+    MUST(server_url_parse(test_arena(), S("postgres://h/d?port=6432"), &parts, &err));
+    EXPECT(!parts.pooled);
+    EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), S("postgres://h/d?pooler=statement"),
+                                                &parts, &err));
+    EXPECT(url_is_pooled(S("postgres://h/d?schema=a&pooler=transaction")));
+    EXPECT(!url_is_pooled(S("postgres://h/pooler=transaction")));
+    EXPECT(!url_is_pooled(S("sqlite:a?pooler=transaction")));
+}
+
 TEST(which_database_a_url_names)
 {
     EXPECT(url_names_file(S("sqlite:a")) && !url_names_file(S("sqlite:")));

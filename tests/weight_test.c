@@ -132,6 +132,13 @@ TEST(OPS_3_nobody_is_next_when_all_are_empty)
     EXPECT_INT(turns_next(&turns, all, 0), 0);
 }
 
+TEST(SHARE_a_turn_is_a_part_of_a_large_claim)
+{
+    EXPECT_INT(share_run(1), SHARE_RUN);
+    EXPECT_INT(share_run((size_t)SHARE_RUN * SHARES_A_CLAIM), SHARE_RUN);
+    EXPECT_INT(share_run(1000), 1000 / SHARES_A_CLAIM);
+}
+
 TEST(OPS_20_the_critical_queue_has_a_limit_and_given_terms_come_first)
 {
     EXPECT_INT(queue_term_of(NULL, S("q:critical")).depth_max, 1000);

@@ -33,12 +33,10 @@ CREATE TABLE posted_jobs (
   --postgres: CHECK (queue ~ '^[A-Za-z0-9._:-]+$'),
   --postgres: CHECK (octet_length(idempotency_key) <= 232 AND idempotency_key !~ '[[:cntrl:]]'),
   --postgres: CHECK (octet_length(payload) <= 1048576),
-  posted_at INTEGER NOT NULL,
-  look_at INTEGER NOT NULL DEFAULT 0  -- its queue was full: not before, so that others are not kept
+  posted_at INTEGER NOT NULL
 )
 STRICT --sqlite
 ;
-CREATE INDEX posted_jobs_look ON posted_jobs (look_at, id);
 -- One job for each key (OPS-2), also among those that nobody has taken in yet.
 CREATE UNIQUE INDEX posted_jobs_key
   ON posted_jobs (org_id, coalesce(project_id, ''), idempotency_key);

@@ -10,6 +10,7 @@
 struct holder {
     struct str boot_id;
     pawl_time alive_until;
+    bool unheld;
 };
 
 static bool holder_of(struct tx *tx, struct str name, struct holder *holder,
@@ -22,6 +23,7 @@ static bool holder_of(struct tx *tx, struct str name, struct holder *holder,
     if (rows_next(&rows)) {
         holder->boot_id = row_text(&rows);
         holder->alive_until = row_int(&rows);
+        holder->unheld = row_int(&rows) != 0;
     }
     return rows_ok(&rows, err);
 }
@@ -47,7 +49,7 @@ static bool tell(struct tx *tx, const struct instance *instance, enum event even
     return told;
 }
 
-bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
+bool instance_enter(struct tx *tx, const struct instance *instance, bool held,
                     struct pawl_error *err)
 {
     struct holder holder;
@@ -55,14 +57,14 @@ bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_i
         return false;
     if (!holder_of(tx, instance->name, &holder, err))
         return false;
-    if (!prior_is_dead && holder.alive_until > tx->now
-        && !str_eq(holder.boot_id, instance->boot_id))
+    bool dead = held && !holder.unheld;
+    if (!dead && holder.alive_until > tx->now && !str_eq(holder.boot_id, instance->boot_id))
         return fail(err, PAWL_CONFLICT, "instance %.*s runs already (alive until %.*s): give this "
                                         "process a name of its own",
                     STR(instance->name),
                     STR(time_text(tx->arena, holder.alive_until)));
     return sql_run(tx, Q_INSTANCE_PUT, err, TEXT(instance->name), TEXT(instance->boot_id),
-                   INT(tx->now), INT(tx->now + ALIVE_US))
+                   INT(tx->now), INT(tx->now + ALIVE_US), INT(!held))
         && (str_eq(holder.boot_id, instance->boot_id)
             || tell(tx, instance, EVENT_INSTANCE_STARTED, err));
 }

@@ -14,6 +14,8 @@
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "engine/slot.h"
+#include "engine/taken.h"
+#include "model/input.h"
 #include "model/text_rule.h"
 #include "store/counts.h"
 
@@ -26,13 +28,6 @@ struct source {
     bool closed;           // the claim's own org paused its share
     struct list finishes;  // keys of executions whose commit phase is due ...
     size_t finish_next;    // ... and the next of them
-};
-
-// Places in one lane that were taken one after the other, and are still in `ready`.
-struct taken {
-    struct waiting first;
-    int64_t last_job;
-    size_t count;
 };
 
 struct claiming {
@@ -144,39 +139,6 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
                         S(""), err);
 }
 
-// Takes what was taken out of `ready`: a run of rows in one statement.
-static bool taken_settle(struct tx *tx, struct claiming *c, struct pawl_error *err)
-{
-    const struct waiting *first = &c->taken.first;
-    int64_t changed = 0, count = (int64_t)c->taken.count;
-    if (count == 0)
-        return true;
-    c->taken.count = 0;
-    return sql_run_counting(tx, Q_READY_DELETE_RUN, &changed, err, INT(first->queue),
-                            INT(first->type), INT(first->org), INT(first->rank), INT(first->job),
-                            INT(c->taken.last_job))
-        && (changed == count
-            || fail(err, PAWL_STORE, "a claim took %lld jobs and left %lld places",
-                    (long long)count, (long long)changed));
-}
-
-static bool leave_ready(struct tx *tx, struct claiming *c, const struct waiting *place,
-                        struct pawl_error *err)
-{
-    struct taken *t = &c->taken;
-    const struct waiting *first = &t->first;
-    bool next = t->count > 0 && first->nth > 0 && place->nth == first->nth + t->count
-        && place->queue == first->queue && place->type == first->type
-        && place->org == first->org && place->rank == first->rank;
-    if (!next && !taken_settle(tx, c, err))
-        return false;
-    if (!next)
-        t->first = *place;
-    t->last_job = place->job;
-    t->count++;
-    return true;
-}
-
 // A job whose input is gone ends here: nobody could do its work (JOB-11).
 static bool end_without_input(struct tx *tx, struct job *job, bool *ended, struct pawl_error *err)
 {
@@ -195,6 +157,29 @@ static bool is_early(const struct tx *tx, const struct job *job)
     return job->run_at > tx->now;
 }
 
+// Whether the job may be found to be none to run now. Then the next of its serial key moves up, to
+// wherever in `ready` it belongs.
+static bool may_give_way(const struct claiming *c, const struct job *job)
+{
+    return policy_has_inputs(&job->contract.policy)
+        || (c->gates.some && job->contract.limit_key.n > 0);
+}
+
+// Whether the job is one to run now; if not, it may have been moved elsewhere.
+static bool let_through(struct tx *tx, struct claiming *c, struct job *job, bool *passes,
+                        struct pawl_error *err)
+{
+    bool gives_way = may_give_way(c, job), ended = false;
+    *passes = false;
+    if ((gives_way && !taken_settle(tx, &c->taken, err))
+        || !end_without_input(tx, job, &ended, err))
+        return false;
+    if (!ended && !is_early(tx, job) && !gates_key(tx, &c->gates, job, passes, err))
+        return false;
+    c->taken.scattered = c->taken.scattered || (gives_way && !*passes);
+    return true;
+}
+
 // QUEUED -> RUNNING. The job in hand is what the worker needs to know of it.
 static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
                  struct pawl_error *err)
@@ -206,10 +191,8 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     if (!claimed)
         return fail(err, PAWL_NO_MEMORY, "no memory to claim jobs");
     struct job *job = &claimed->job;
-    bool ended = false, passes = false;
-    if (!job_load_ready(tx, place, job, err) || !end_without_input(tx, job, &ended, err))
-        return false;
-    if (!ended && !is_early(tx, job) && !gates_key(tx, &c->gates, job, &passes, err))
+    bool passes = false;
+    if (!job_load_ready(tx, place, job, err) || !let_through(tx, c, job, &passes, err))
         return false;
     if (!passes) {
         c->claimed.count--;
@@ -217,7 +200,7 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
     }
     if (!job_move(job, JOB_RUNNING, FAILURE_NONE, err)
         || !history(tx, place->job, place->attempt, &tally, err)
-        || !leave_ready(tx, c, place, err)
+        || !taken_add(tx, &c->taken, place, err)
         || !lease_job(tx, c, claimed, &tally, err) || !gates_pass(tx, &c->gates, job, err))
         return false;
     tx_count(tx, place->org, place->queue, PLACE_READY, -1);
@@ -274,7 +257,7 @@ static bool next_ready(struct tx *tx, struct claiming *c, struct source *source,
             return false;
         if (*place)
             return true;
-        if (!taken_settle(tx, c, err) || !lanes_next_share(tx, &source->lanes, &more, err))
+        if (!taken_settle(tx, &c->taken, err) || !lanes_next_share(tx, &source->lanes, &more, err))
             return false;
     }
     return true;
@@ -528,7 +511,7 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
         || !gates_open(tx, &c.gates, err))
         return false;
     if (!(claim->every_queue ? add_every_queue : add_named)(tx, &c, err)
-        || !take_all(tx, &c, err) || !taken_settle(tx, &c, err)
+        || !take_all(tx, &c, err) || !taken_settle(tx, &c.taken, err)
         || !gates_close(tx, &c.gates, err))
         return false;
     if (claim->more_at)

@@ -6,7 +6,7 @@
 #include "engine/queue.h"
 #include "store/names.h"
 
-enum { LANE_ROWS = 64, LANES_MAX = 4096, PAUSED_MAX = 1000 };
+enum { LANE_ROWS = 64, LANES_MAX = 4096, PAUSED_MAX = 1000, MANY_A_LANE = 4 };
 #define LIMITED_LOOK_US MILLISECONDS(100)
 
 // Of one project, if the caller is limited to some.
@@ -16,14 +16,9 @@ struct lane {
     struct waiting *rows;
     size_t count, next;
     size_t read;         // rows so far
+    bool with_jobs;      // the rows are read with their jobs
     bool drained;        // the store has no more than these
 };
-
-// A claim of one type from one queue takes what it reads, so jobs are read with their places.
-static bool takes_all(const struct lanes *lanes)
-{
-    return lanes->only_queue && lanes->claim->job_type_count == 1;
-}
 
 // Nothing is between two rows that were read one after the other: nothing was filtered out, and
 // nobody else has taken it meanwhile.
@@ -42,7 +37,7 @@ static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane
         return sql_ask(tx, rows, Q_READY_LANE_OF_PROJECT, err, INT(lanes->current),
                        TEXT(lane->project), INT(lanes->queue), INT(lane->type), INT(last.rank),
                        INT(last.job), INT((int64_t)wanted));
-    return sql_ask(tx, rows, takes_all(lanes) ? Q_READY_LANE_JOBS : Q_READY_LANE, err,
+    return sql_ask(tx, rows, lane->with_jobs ? Q_READY_LANE_JOBS : Q_READY_LANE, err,
                    INT(lanes->queue), INT(lane->type), INT(lanes->current), INT(last.rank),
                    INT(last.job), INT((int64_t)wanted));
 }
@@ -73,7 +68,7 @@ static bool read_row(struct tx *tx, const struct lanes *lanes, struct lane *lane
     lane->read++;
     if (reads_whole(tx, lane))
         row->nth = lane->read;
-    return lane->project.n || !takes_all(lanes) || read_job(tx, rows, row, err);
+    return lane->project.n || !lane->with_jobs || read_job(tx, rows, row, err);
 }
 
 // Whether the org at hand takes as many as there is room for.
@@ -82,18 +77,31 @@ static bool has_all_turns(const struct lanes *lanes)
     return lanes->org != 0 || lanes->alone;
 }
 
-static size_t rows_wanted(const struct lanes *lanes, size_t room)
+static size_t filled_lanes(const struct lanes *lanes)
 {
-    size_t wanted = room > LANE_ROWS ? LANE_ROWS : room;
-    bool bounded = !has_all_turns(lanes) && (size_t)lanes->turn->left < wanted;
-    return bounded ? (size_t)lanes->turn->left : wanted;
+    const struct lane *all = lanes->all.items;
+    size_t filled = 0;
+    for (size_t i = 0; i < lanes->all.count; i++)
+        filled += !all[i].drained;
+    return filled;
+}
+
+// What is read and not taken was read in vain: of several lanes each is likely to give its part of
+// the turn. A lane whose part is large gives most of what is read, and so is read with the jobs.
+static size_t rows_wanted(const struct lanes *lanes, struct lane *lane, size_t room)
+{
+    bool bounded = !has_all_turns(lanes) && (size_t)lanes->turn->left < room;
+    size_t turn = bounded ? (size_t)lanes->turn->left : room, filled = filled_lanes(lanes);
+    size_t wanted = filled > 1 ? turn / filled + 1 : turn;
+    lane->with_jobs = lanes->only_queue && (filled == 1 || wanted > MANY_A_LANE);
+    return wanted > LANE_ROWS ? LANE_ROWS : wanted;
 }
 
 // The rows that were there stay where they are, in the arena.
 static bool lane_fill(struct tx *tx, const struct lanes *lanes, struct lane *lane, size_t room,
                       struct pawl_error *err)
 {
-    size_t wanted = rows_wanted(lanes, room);
+    size_t wanted = rows_wanted(lanes, lane, room);
     SCOPED(rows) struct rows rows = {0};
     if (!lane_ask(tx, lanes, lane, wanted, &rows, err))
         return false;
@@ -308,7 +316,8 @@ static bool give_turn(struct tx *tx, struct lanes *lanes, int64_t org, struct pa
         return false;
     for (size_t i = 0; !lanes->alone && i < lanes->all.count; i++)
         all[i] = (struct lane){ .type = all[i].type, .project = all[i].project };
-    *lanes->turn = (struct share_turn){ .org = org, .left = SHARE_RUN * weight };
+    *lanes->turn = (struct share_turn){ .org = org,
+                                        .left = share_run(lanes->claim->limit) * weight };
     lanes->current = org;
     return true;
 }

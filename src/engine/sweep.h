@@ -31,9 +31,9 @@ struct instance {
     struct str boot_id;  // random at each start
 };
 
-// Takes the instance for this boot. PAWL_CONFLICT when another process of the same name lives,
-// unless the caller knows that it is dead (`prior_is_dead`).
-CHECKED bool instance_enter(struct tx *tx, const struct instance *instance, bool prior_is_dead,
+// Takes the instance for this boot. Who holds its name (hold.h) knows that another process which
+// held it is dead. Of any other only the row tells: PAWL_CONFLICT until its time is over.
+CHECKED bool instance_enter(struct tx *tx, const struct instance *instance, bool held,
                             struct pawl_error *err);
 CHECKED bool instance_alive(struct tx *tx, const struct instance *instance,
                             struct pawl_error *err);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "engine/seal.h"
+#include "engine/sweep.h"
 #include "engine/transfer_rows.h"
 #include "store/copy.h"
 #include "store/hold.h"
@@ -68,13 +69,18 @@ static bool has_known_version(struct carrying *c, struct pawl_error *err)
                                                  : "use a newer pawl");
 }
 
-// One that was killed is said to be alive for a while; its name is free.
-static bool is_dead(struct carrying *c, struct str instance, struct pawl_error *err)
+// One that was killed is said to be alive for a while; its name is free, if it was ever held.
+static bool is_dead(struct carrying *c, struct str instance, bool unheld, struct pawl_error *err)
 {
     struct hold hold = {0};
-    bool dead = hold_take(&hold, c->transfer->from, instance, err);
+    bool taken = hold_take(&hold, c->transfer->from, instance, err);
+    unheld = unheld || hold.none;
     hold_give(&hold);
-    return dead;
+    if (!taken || !unheld)
+        return taken;
+    return fail(err, PAWL_CONFLICT, "instance %.*s was alive a moment ago: end it, wait %lld "
+                                    "seconds and try again",
+                STR(instance), (long long)(ALIVE_US / SECONDS(1)));
 }
 
 static bool nobody_lives(struct carrying *c, struct pawl_error *err)
@@ -82,9 +88,11 @@ static bool nobody_lives(struct carrying *c, struct pawl_error *err)
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(&c->source, &rows, Q_COPY_INSTANCES, err, INT(c->source.now)))
         return false;
-    while (rows_next(&rows))
-        if (!is_dead(c, row_text(&rows), err))
+    while (rows_next(&rows)) {
+        struct str instance = row_text(&rows);
+        if (!is_dead(c, instance, row_int(&rows) != 0, err))
             return false;
+    }
     return rows_ok(&rows, err);
 }
 

@@ -42,7 +42,9 @@ json_t *json_object_of(const struct json_field *fields, size_t count)
 
 static const char *skip_marks(const char *s)
 {
-    return s + strspn(s, "-_");
+    while (*s == '-' || *s == '_')
+        s++;
+    return s;
 }
 
 static char lower(char c)

@@ -49,6 +49,12 @@ static size_t place_of(const struct contender *c)
     return (uint64_t)c->queue % TURN_PLACES;
 }
 
+int64_t share_run(size_t limit)
+{
+    size_t run = limit / SHARES_A_CLAIM;
+    return run > SHARE_RUN ? (int64_t)run : SHARE_RUN;
+}
+
 struct share_turn *turns_share(struct turns *turns, int64_t queue)
 {
     return &turns->at[place_of(&(struct contender){ .queue = queue })].share;

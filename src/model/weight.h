@@ -49,7 +49,12 @@ struct contender {
 // Inside a queue the orgs that have jobs there take turns: each takes so many jobs in a row, times
 // its weight, before the next one does. So a tenant with a million jobs does not delay the ten of
 // another, and whose priorities are higher gains nothing over other tenants by that.
-enum { SHARE_RUN = 16, SHARE_WEIGHT_MAX = 100 };
+enum { SHARE_RUN = 16, SHARES_A_CLAIM = 16, SHARE_WEIGHT_MAX = 100 };
+
+// How many in a row in a claim of so many: in a large one so many that it looks for the next org a
+// few times only. All of them begin at once, so nobody waits longer for that.
+int64_t share_run(size_t limit);
+
 struct share_turn {
     int64_t org;   // whose turn it is, or was last; 0: nobody's yet
     int64_t left;  // jobs it may take before the next one

@@ -11,12 +11,14 @@ struct boot {
     struct operation operation;
     struct arena arena;
     const struct instance *instance;
+    bool held;
     struct recovered piece;
 };
 
 static bool enter(struct tx *tx, struct operation *self, struct pawl_error *err)
 {
-    return instance_enter(tx, ((struct boot *)self)->instance, true, err);
+    struct boot *boot = (struct boot *)self;
+    return instance_enter(tx, boot->instance, boot->held, err);
 }
 
 static bool recover(struct tx *tx, struct operation *self, struct pawl_error *err)
@@ -76,10 +78,10 @@ struct str boot_id_new(const struct world *world, struct arena *arena)
     return id_text(arena, id_after(0, world_wall(world), world_random(world)));
 }
 
-bool boot_enter(struct pipeline *pipeline, const struct instance *instance,
+bool boot_enter(struct pipeline *pipeline, const struct instance *instance, bool held,
                 struct recovered *total, struct pawl_error *err)
 {
-    struct boot boot = { .instance = instance };
+    struct boot boot = { .instance = instance, .held = held };
     *total = (struct recovered){0};
     bool done = perform(pipeline, &boot, enter, err)
              && recover_all(pipeline, &boot, recover, total, err)

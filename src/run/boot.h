@@ -14,9 +14,10 @@ struct str boot_id_new(const struct world *world, struct arena *arena);
 
 // Enters the instance and recovers, a bounded piece in each transaction, until nothing is left;
 // `total` says what it found. Begin no work before it answers true. After a false it may be asked
-// again. PAWL_FENCED when another boot has entered the instance meanwhile, which a hold prevents.
+// again. PAWL_CONFLICT when its name is not held, or was not by who had it, and that one may live;
+// PAWL_FENCED when another boot has entered the instance meanwhile, which a hold prevents.
 // From here on the instance is alive for ALIVE_US: renew it with instance_alive.
-CHECKED bool boot_enter(struct pipeline *pipeline, const struct instance *instance,
+CHECKED bool boot_enter(struct pipeline *pipeline, const struct instance *instance, bool held,
                         struct recovered *total, struct pawl_error *err);
 
 // The instance ends in good order, when it holds no lease any more.

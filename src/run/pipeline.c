@@ -19,6 +19,8 @@ enum { WAITING_MAX = 10000,
 
 #define GROUP_US_MAX MILLISECONDS(5)
 #define QUIET_US MILLISECONDS(5)           // nobody came for so long
+#define RETURN_US_MAX MILLISECONDS(2)      // who was answered is waited for so long ...
+enum { RETURN_SHARE = 4 };                 // ... and no longer than this part of a group takes
 #define LOG_BYTES ((int64_t)16 << 20)      // worth copying back
 #define LOG_BYTES_MAX ((int64_t)64 << 20)  // copied back whoever waits
 
@@ -35,6 +37,7 @@ struct pipeline {
     pthread_mutex_t mutex;  // guards what follows up to the blank line
     pthread_cond_t news;    // something waits, or it is time to stop
     struct queue waiting;
+    size_t wanted;          // the writer sleeps until so many wait
     bool closing;
     struct pipeline_figures figures;
     pipeline_more more;
@@ -47,6 +50,7 @@ struct pipeline {
 
     struct reach store;  // the writer's
     struct arena arena;
+    size_t returning;    // how many of those who were answered came again in time
     bool in_round;  // by hand, the caller's thread is the writer's while a round lasts
 };
 
@@ -137,12 +141,19 @@ static bool look_up(struct pipeline *p, const struct witness *witness, bool *com
 
 // ----- groups
 
-// What became of a group: its operations have their answers, or must be run one by one.
+// What became of a group: its operations have their answers, or must be run one by one, or first
+// together once more, without the hopes of which one has failed.
 enum group_end { GROUP_ANSWERED,
-                 GROUP_SPOILT };
+                 GROUP_SPOILT,
+                 GROUP_DISAPPOINTED };
 
-static enum group_end group_doubt(struct pipeline *p, struct queue *group,
-                                  const struct witness *before, const struct witness *witness)
+static enum group_end spoilt(const struct tx *tx, const struct queue *group)
+{
+    return tx->hoped && group->count > 1 ? GROUP_DISAPPOINTED : GROUP_SPOILT;
+}
+
+static enum group_end group_doubt(struct pipeline *p, struct queue *group, int64_t event_before,
+                                  const struct witness *witness)
 {
     bool committed = false;
     struct pawl_error error = {0};
@@ -152,20 +163,20 @@ static enum group_end group_doubt(struct pipeline *p, struct queue *group,
         return GROUP_ANSWERED;
     }
     // Without an event of its own the transaction has no witness, and may be repeated.
-    bool has_witness = witness->id != before->id;
+    bool has_witness = witness->id != event_before;
     return committed && has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
 }
 
-static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group,
-                                   const struct witness *before)
+static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group)
 {
+    int64_t event_before = tx->newest_event;
     struct witness witness;
     struct pawl_error error = {0};
     tx->arena = &p->arena;
     tx->operations = group->count;
-    if (!tx_settle(tx, &error) || !witness_read(tx, &witness, &error)) {  // refused at last
+    if (!tx_wrap_up(tx, &witness, &error)) {  // refused at last
         if (group->count > 1 || tx->hopeful)
-            return GROUP_SPOILT;
+            return spoilt(tx, group);
         set_error_of_done(group, &error);
         return GROUP_ANSWERED;
     }
@@ -173,7 +184,7 @@ static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct que
         return GROUP_ANSWERED;
     tx_end(tx);
     if (error.code == PAWL_IN_DOUBT)
-        return group_doubt(p, group, before, &witness);
+        return group_doubt(p, group, event_before, &witness);
     set_error_of_done(group, &error);
     bool has_room_now = error.code == PAWL_DISK_FULL && db_gave_way(p->store.db);
     return has_room_now ? GROUP_SPOILT : GROUP_ANSWERED;
@@ -197,23 +208,17 @@ static struct operation *ask_for_more(struct pipeline *p, struct tx *tx)
     return added;
 }
 
-static bool begin_once(struct pipeline *p, struct tx *tx, struct witness *before,
-                       struct pawl_error *err)
+static bool begin_once(struct pipeline *p, struct tx *tx, struct pawl_error *err)
 {
-    if (reach_open(&p->store, err) && tx_begin(p->store.db, TX_WRITE, &p->arena, tx, err)
-        && witness_read(tx, before, err))
-        return true;
-    tx_end(tx);
-    return false;
+    return reach_open(&p->store, err) && tx_begin(p->store.db, TX_WRITE, &p->arena, tx, err);
 }
 
 // A connection that was lost while nobody used it is noticed here, before anything was done.
-static bool group_begin(struct pipeline *p, struct tx *tx, struct witness *before,
-                        struct pawl_error *err)
+static bool group_begin(struct pipeline *p, struct tx *tx, struct pawl_error *err)
 {
     bool was_open = p->store.db != NULL;
-    return begin_once(p, tx, before, err)
-        || (was_open && p->store.db && db_lost(p->store.db) && begin_once(p, tx, before, err));
+    return begin_once(p, tx, err)
+        || (was_open && p->store.db && db_lost(p->store.db) && begin_once(p, tx, err));
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
@@ -222,9 +227,8 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
                                 bool first)
 {
     struct pawl_error error = {0};
-    struct witness before;
     SCOPED(tx) struct tx tx = {0};
-    if (!group_begin(p, &tx, &before, &error)) {
+    if (!group_begin(p, &tx, &error)) {
         for (struct operation *o; (o = queue_take(rest));)
             queue_add(group, o);
         set_error(group, &error);
@@ -238,15 +242,15 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
         struct operation *operation = queue_take(rest);
         queue_add(group, operation);
         if (!attempt(&tx, operation))
-            return GROUP_SPOILT;
+            return spoilt(&tx, group);
     } while (rest->first && world_monotonic(p->world) < end);
     struct operation *more = first ? ask_for_more(p, &tx) : NULL;
     if (more) {
         queue_add(group, more);
         if (!attempt(&tx, more))
-            return GROUP_SPOILT;
+            return spoilt(&tx, group);
     }
-    return group_commit(p, &tx, group, &before);
+    return group_commit(p, &tx, group);
 }
 
 // By itself nobody can spoil an operation but itself: its error is its answer. An operation in
@@ -265,6 +269,17 @@ static void run_alone(struct pipeline *p, struct operation *operation)
     }
     (void)!fail(&operation->error, PAWL_IN_DOUBT,  // the error is the answer
                 "the outcome of its commit was unknown several times in a row");
+}
+
+// Those for which there was no time are the first of the rest.
+static enum group_end run_without_hope(struct pipeline *p, struct queue *rest, struct queue *group)
+{
+    struct queue again;
+    queue_init(&again);
+    queue_put_back(&again, group);
+    enum group_end end = group_run(p, &again, group, false);
+    queue_put_back(rest, &again);
+    return end;
 }
 
 static void run_each_alone(struct pipeline *p, struct queue *group)
@@ -319,7 +334,10 @@ size_t pipeline_round(struct pipeline *p)
         return 0;
     size_t alone = 0;
     p->in_round = true;
-    if (group_run(p, &rest, &group, true) == GROUP_SPOILT) {
+    enum group_end end = group_run(p, &rest, &group, true);
+    if (end == GROUP_DISAPPOINTED)
+        end = run_without_hope(p, &rest, &group);
+    if (end == GROUP_SPOILT) {
         alone = group.count;
         run_each_alone(p, &group);
     }
@@ -362,10 +380,47 @@ static bool wait_for_news(struct pipeline *p)
     return more;
 }
 
+// With the mutex held. True when so many wait, or it is time to stop.
+static bool wait_for_so_many(struct pipeline *p, size_t wanted, int64_t end)
+{
+    struct timespec at = { .tv_sec = end / SECONDS(1), .tv_nsec = end % SECONDS(1) * 1000 };
+    int result = 0;
+    p->wanted = wanted;
+    while (p->waiting.count < wanted && !p->closing && result == 0)
+        result = pthread_cond_timedwait(&p->news, &p->mutex, &at);
+    p->wanted = 0;
+    return result == 0;
+}
+
+// Whoever was answered mostly has something else to ask at once. Were the writer to begin with the
+// first of them, the others would wait for two groups instead of one. As many are waited for as
+// came the last time, and some more.
+static void wait_for_return(struct pipeline *p, size_t answered, int64_t took_us)
+{
+    int64_t patience = took_us / RETURN_SHARE;
+    size_t hoped = p->returning + p->returning / 4 + 1;
+    if (patience > RETURN_US_MAX)
+        patience = RETURN_US_MAX;
+    if (hoped > answered)
+        hoped = answered;
+    pthread_mutex_lock(&p->mutex);
+    size_t before = p->waiting.count, wanted = before + hoped;
+    if (wanted > p->options.group_max)
+        wanted = p->options.group_max;
+    bool came = wait_for_so_many(p, wanted, world_monotonic(world_real()) + patience);
+    p->returning = came ? hoped : p->waiting.count - before;
+    pthread_mutex_unlock(&p->mutex);
+}
+
 static void *write_until_closed(void *self)
 {
-    while (wait_for_news(self))
-        pipeline_round(self);
+    struct pipeline *p = self;
+    while (wait_for_news(p)) {
+        int64_t begun = world_monotonic(world_real());
+        size_t answered = pipeline_round(p);
+        if (p->store.db && db_is_distant(p->store.db))
+            wait_for_return(p, answered, world_monotonic(world_real()) - begun);
+    }
     return NULL;
 }
 
@@ -379,7 +434,7 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
     bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
     if (!closing && !full) {
         queue_add(&p->waiting, operation);
-        if (!operation->rides)
+        if (!operation->rides && p->waiting.count >= p->wanted)
             pthread_cond_signal(&p->news);
     }
     p->figures.refused += full && !closing;

@@ -66,22 +66,6 @@ static bool open_in_time(struct reach *store, struct pawl_error *err)
     return true;
 }
 
-bool witness_read(struct tx *tx, struct witness *witness, struct pawl_error *err)
-{
-    *witness = (struct witness){0};
-    SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask_plain(tx, &rows, Q_AUDIT_NEWEST, err))
-        return false;
-    if (rows_next(&rows)) {
-        witness->id = row_int(&rows);
-        witness->job = row_int(&rows);
-        witness->event = row_int(&rows);
-        witness->attempt = row_int(&rows);
-        witness->at = row_int(&rows);
-    }
-    return rows_ok(&rows, err);
-}
-
 static bool witness_lives(struct tx *tx, const struct witness *witness, bool *lives,
                           struct pawl_error *err)
 {

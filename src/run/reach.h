@@ -1,8 +1,8 @@
 // The writer's connection to the store: opened, lost, opened again.
 //
 // A commit in doubt is found out by its witness: the newest audit event of the transaction, read
-// before the commit. A transaction is there as a whole or not at all, so one row of it tells about
-// all.
+// before the commit (tx_wrap_up). A transaction is there as a whole or not at all, so one row of it
+// tells about all.
 #pragma once
 
 #include "store/db.h"
@@ -20,12 +20,6 @@ struct reach {
 // database is out of reach it is tried now and then, and who comes in between is told so.
 CHECKED bool reach_open(struct reach *store, struct pawl_error *err);
 void reach_close(struct reach *store);
-
-struct witness {
-    int64_t id, job, event, attempt, at;
-};
-
-CHECKED bool witness_read(struct tx *tx, struct witness *witness, struct pawl_error *err);
 
 // After a commit in doubt: opens the store again, waiting for it some seconds, and looks.
 CHECKED bool reach_look_up(struct reach *store, const struct witness *witness, bool *committed,

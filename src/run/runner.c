@@ -69,6 +69,8 @@ static void *dispatcher_main(void *self)
         pthread_mutex_lock(&r->mutex);
         r->news += rung;
         r->maybe_more = r->maybe_more || rung;
+        if (rung && bell_posted(r->bell))
+            r->tick_next = world_monotonic(r->world);
     }
     pthread_mutex_unlock(&r->mutex);
     return NULL;
@@ -342,45 +344,6 @@ void runner_stop(struct runner *r, int64_t wait_us)
 
 // ----- opening and closing
 
-static struct str default_instance(struct arena *arena)
-{
-    char host[256] = "localhost";
-    gethostname(host, sizeof host - 1);
-    return str_format(arena, "%s:%s", host, program_invocation_short_name);
-}
-
-static bool take_name(struct runner *r, struct pawl_error *err)
-{
-    struct pawl *pawl = r->pawl;
-    struct str url = str_of(pawl->options.store);
-    r->instance.boot_id = boot_id_new(r->world, &pawl->arena);
-    if (!pawl->options.instance)
-        return hold_take_any(&r->hold, url, default_instance(&pawl->arena), &r->instance.name,
-                             &pawl->arena, err);
-    r->instance.name = str_of(pawl->options.instance);
-    return hold_take(&r->hold, url, r->instance.name, err);
-}
-
-static bool enter(struct runner *r, struct pawl_error *err)
-{
-    struct recovered recovered;
-    if (!boot_enter(r->pawl->pipeline, &r->instance, &recovered, err))
-        return false;
-    size_t runs = recovered.ended + recovered.finished;
-    r->figures.recovered += (int64_t)runs;
-    if (runs > 0)
-        journal_write(&r->pawl->journal, RUNS_RECOVERED, NULL,
-                      "%zu runs of an earlier process of %.*s: %zu had not committed and were "
-                      "ended by their policies, %zu had and are finished",
-                      runs, STR(r->instance.name), recovered.ended, recovered.finished);
-    r->figures.slots_recovered += (int64_t)recovered.slots;
-    if (recovered.slots > 0)
-        journal_write(&r->pawl->journal, SLOTS_RECOVERED, NULL,
-                      "%zu slots that an earlier process of %.*s had claimed are closed as failed",
-                      recovered.slots, STR(r->instance.name));
-    return true;
-}
-
 static void init(struct runner *r, struct pawl *pawl)
 {
     pthread_condattr_t monotonic;
@@ -408,7 +371,7 @@ bool runner_open(struct pawl *pawl, struct pawl_error *err)
     if (!r)
         return fail(err, PAWL_NO_MEMORY, "no memory to run jobs");
     init(r, pawl);
-    if (!take_name(r, err) || !enter(r, err)) {
+    if (!runner_boot(r, err)) {
         runner_free(r);
         return false;
     }

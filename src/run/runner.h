@@ -103,6 +103,7 @@ struct runner {
 
 // Makes the runner: takes the instance's name and recovers what a dead process left.
 CHECKED bool runner_open(struct pawl *pawl, struct pawl_error *err);
+CHECKED bool runner_boot(struct runner *runner, struct pawl_error *err);  // ... the latter two
 CHECKED bool runner_start_threads(struct runner *runner, struct pawl_error *err);
 void runner_resume(struct runner *runner);
 

@@ -57,7 +57,7 @@ static bool hear_others(struct bell *bell, struct str store_url, struct pawl_err
         return watch_lock_file(bell, store_url, err);
     snprintf(bell->name, sizeof bell->name, "%016llx",
              (unsigned long long)world_random(world_real()));
-    return server_bell_open(&bell->server, store_url, bell->name, err);
+    return url_is_pooled(store_url) || server_bell_open(&bell->server, store_url, bell->name, err);
 }
 
 bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err)
@@ -149,6 +149,11 @@ bool bell_wait(struct bell *bell, int64_t timeout_us)
         if (world_monotonic(world_real()) >= end)
             return false;
     }
+}
+
+bool bell_posted(struct bell *bell)
+{
+    return bell->server && server_bell_posted(bell->server);
 }
 
 void bell_ring(struct bell *bell)

@@ -5,7 +5,8 @@
 // file, and only when somebody says that it listens, by a shared lock on another byte: with no
 // listener a commit costs one look more. A listener that dies is none any more.
 //
-// On PostgreSQL it is a notification, for sessions that listen (server_bell.h).
+// On PostgreSQL it is a notification, for sessions that listen (server_bell.h). Behind a pooler,
+// which keeps no session, nobody listens: the tick must do.
 //
 // A ring is a hint: it says "look", not what there is. It may come for nothing, and it may be lost
 // (no inotify left, the lock file removed), so whoever waits also looks once in a while. Listen
@@ -25,6 +26,10 @@ bool bell_hears_others(const struct bell *bell);
 // Waits until it is rung (true, and all rings so far are answered) or the time is over. A negative
 // time is no limit; zero only looks. For one thread at a time.
 bool bell_wait(struct bell *bell, int64_t timeout_us);
+
+// Whether it may have been rung for jobs that came in SQL, which somebody must take in before they
+// are ready (engine/posted.h). Asked by who waits; answered once.
+bool bell_posted(struct bell *bell);
 
 // From any thread of this process.
 void bell_ring(struct bell *bell);

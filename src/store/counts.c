@@ -329,27 +329,34 @@ static bool fold(struct tx *tx, struct pawl_error *err)
     return db_run(tx, Q_COUNT_DELTAS_DELETE, NULL, 0, NULL, err);
 }
 
-// Folding leaves no rows, so on SQLite it is how many there are by then.
-static bool next_id(struct tx *tx, int64_t *id, struct pawl_error *err)
-{
-    SCOPED(rows) struct rows rows = {0};
-    return sql_ask_plain(tx, &rows, Q_COUNT_DELTA_NEXT, err) && rows_number(&rows, id, err);
-}
-
-bool counts_settle(struct tx *tx, struct pawl_error *err)
+bool counts_append(struct tx *tx, struct rows *appended, struct pawl_error *err)
 {
     struct counts *counts = tx->db->counts;
     if (counts->gathered.count == 0)
         return true;
     struct str changes = pack(tx->arena, &counts->gathered);
     counts_drop(counts);
-    if (changes.n == 0)
-        return true;
+    return changes.n == 0
+        || sql_ask(tx, appended, Q_COUNT_DELTA_INSERT, err, TEXT(changes),
+                   INT(flow_period(tx->now)));
+}
+
+// Folding leaves no rows, so on SQLite the number of a row is how many there are by then.
+bool counts_fold(struct tx *tx, struct rows *appended, struct pawl_error *err)
+{
     int64_t id = 0;
-    return next_id(tx, &id, err)
-        && sql_run(tx, Q_COUNT_DELTA_INSERT, err, INT(id), TEXT(changes),
-                   INT(flow_period(tx->now)))
-        && (id % FOLD_ROWS != 0 || fold(tx, err));
+    if (!appended->statement)
+        return true;
+    if (!rows_number(appended, &id, err))
+        return false;
+    rows_end(appended);
+    return id % FOLD_ROWS != 0 || fold(tx, err);
+}
+
+bool counts_settle(struct tx *tx, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows appended = {0};
+    return counts_append(tx, &appended, err) && counts_fold(tx, &appended, err);
 }
 
 // ----- reading

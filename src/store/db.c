@@ -115,6 +115,11 @@ bool db_alone(const struct db *db)
     return db->driver->alone;
 }
 
+bool db_is_distant(const struct db *db)
+{
+    return db->driver->distant;
+}
+
 bool db_lost(const struct db *db)
 {
     return db->lost;
@@ -131,6 +136,7 @@ void db_forget(struct db *db)
 {
     names_forget(db->names);
     key_index_forget(db->key_index);
+    db->left.event = 0;
 }
 
 // What a write must know of the store before it begins: the latest time in it, whether jobs have
@@ -145,11 +151,30 @@ static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
     *newest = any ? row_int(&rows) : 0;
     tx->has_links = any && row_int(&rows) != 0;
     tx->has_limits = any && row_int(&rows) != 0;
+    tx->newest_event = any ? row_int(&rows) : 0;
     if (!rows_ok(&rows, err))
         return false;
     if (db->driver->schema_moved(db) || db->outdated)
         db->outdated = !schema_still_known(tx, err);
     return !db->outdated;
+}
+
+static void resume(struct tx *tx)
+{
+    const struct db *db = tx->db;
+    if (db->left.event == 0 || db->left.event != tx->newest_event)
+        return;
+    tx->last_id[ID_JOB] = db->left.job;
+    tx->last_id[ID_EXECUTION] = db->left.execution;
+    key_index_resume(tx, &db->left.keys);
+}
+
+static void leave(const struct tx *tx)
+{
+    tx->db->left.event = tx->wrapped_up ? tx->newest_event : 0;
+    tx->db->left.job = tx->last_id[ID_JOB];
+    tx->db->left.execution = tx->last_id[ID_EXECUTION];
+    tx->db->left.keys = tx->keys;
 }
 
 // The calendar's time, but not before `newest` nor before what this connection said last. Were it
@@ -167,10 +192,12 @@ static pawl_time store_time(struct db *db, pawl_time now, int64_t monotonic, paw
     return now;
 }
 
-static bool read_wall(struct db *db, pawl_time *wall, struct pawl_error *err)
+static bool read_wall(struct tx *tx, pawl_time *wall, struct pawl_error *err)
 {
+    struct db *db = tx->db;
     if (db->driver->read_clock)
-        return db->driver->read_clock(db, wall, err);
+        return db->driver->read_clock(db, wall, &tx->monotonic, err);
+    tx->monotonic = world_monotonic(db->world);
     *wall = world_wall(db->world);
     return true;
 }
@@ -198,9 +225,8 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         tx_end(tx);
         return false;
     }
-    tx->monotonic = world_monotonic(db->world);
     pawl_time wall;
-    if (!read_wall(db, &wall, err)) {
+    if (!read_wall(tx, &wall, err)) {
         tx_end(tx);
         return false;
     }
@@ -210,8 +236,10 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
             db->driver->look_for_space(db);
         db->look_for_space_at = tx->monotonic + SECONDS(1);
     }
-    if (mode == TX_WRITE)
+    if (mode == TX_WRITE) {
+        resume(tx);
         observe_begin(tx, db->observers);
+    }
     return true;
 }
 
@@ -243,6 +271,31 @@ void tx_has_news(struct tx *tx, int64_t type)
     tx->news = true;
 }
 
+static bool read_witness(struct rows *rows, struct witness *witness, struct pawl_error *err)
+{
+    *witness = (struct witness){0};
+    if (rows_next(rows)) {
+        witness->id = row_int(rows);
+        witness->job = row_int(rows);
+        witness->event = row_int(rows);
+        witness->attempt = row_int(rows);
+        witness->at = row_int(rows);
+    }
+    return rows_ok(rows, err);
+}
+
+bool tx_wrap_up(struct tx *tx, struct witness *newest, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows appended = {0}, events = {0};
+    if (!key_index_settle(tx, err) || !later_run(tx, LATER_ALL, err)
+        || !counts_append(tx, &appended, err) || !sql_ask_plain(tx, &events, Q_AUDIT_NEWEST, err)
+        || !counts_fold(tx, &appended, err) || !read_witness(&events, newest, err))
+        return false;
+    tx->newest_event = newest->id;
+    tx->wrapped_up = true;
+    return true;
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);
@@ -264,6 +317,7 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
         return false;
     }
     tx->open = false;
+    leave(tx);
     if (tx->news)
         db_ring(tx->db);
     if (tx->observed)
@@ -284,9 +338,11 @@ void tx_end(struct tx *tx)
     key_index_take_back(tx);
 }
 
-bool tx_hopes(const struct tx *tx)
+bool tx_hopes(struct tx *tx)
 {
-    return tx->hopeful && tx->db->driver->hopes;
+    bool hopes = tx->hopeful && tx->db->driver->expect;
+    tx->hoped |= hopes;
+    return hopes;
 }
 
 bool tx_execute(struct tx *tx, const char *sql, struct pawl_error *err)
@@ -370,10 +426,21 @@ void rows_end(struct rows *rows)
     rows->statement = NULL;
 }
 
+static bool db_send(struct tx *tx, enum query query, const struct value *values, size_t count,
+                    struct pawl_error *err)
+{
+    assert(tx->open && count == (size_t)queries[query].arguments);
+    unsigned unseen = later_before(tx->db->later, query);
+    return (!unseen || later_run(tx, unseen, err))
+        && tx->db->driver->send(tx->db, query, values, count, err);
+}
+
 bool db_run(struct tx *tx, enum query query, const struct value *values, size_t count,
             int64_t *changed, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
+    if (!changed && tx->db->driver->send)
+        return db_send(tx, query, values, count, err);
     if (!db_ask(tx, &rows, query, values, count, err))
         return false;
     while (rows_next(&rows)) {}

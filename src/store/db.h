@@ -56,6 +56,7 @@ bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see
 bool db_is_short(const struct db *db);  // of space on its disk: no new jobs; see reserve.h
 bool db_gave_way(struct db *db);  // what found the disk full may be tried again; asked once
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
+bool db_is_distant(const struct db *db);  // at the end of a wire: a transaction is dear
 bool db_lost(const struct db *db);  // the database is out of reach: close it, and open it again
 
 // Copies the log back into the file if it has grown long enough. True when it did; a log that is
@@ -89,7 +90,13 @@ struct key_newest {
     pawl_time expires_at;
     bool grown;       // and not written down yet
     bool put;         // keys were, written down or not
+    bool hoped;       // that a key is new, which nobody looked for
     bool rearranged;  // a generation was sealed, or records were removed from a sealed one
+};
+
+// One event of the audit trail, by which a commit in doubt is found out: see run/reach.h.
+struct witness {
+    int64_t id, job, event, attempt, at;
 };
 
 // One transaction. `now` is read once and is the only time its operations know. It never goes back,
@@ -102,6 +109,8 @@ struct tx {
     int64_t monotonic;            // of this process, just before `now`: what ends in the store ends
                                   // no earlier than what is counted from it here
     const struct caller *caller;  // in whose name the current operation runs
+    int64_t newest_event;         // of the store when it began, or when it was wrapped up
+    bool wrapped_up;              // see tx_wrap_up
     int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
     const struct contract_rules *rules;     // for jobs that came in SQL; NULL: a bare store's
@@ -117,6 +126,7 @@ struct tx {
     size_t told;                    // jobs that were told of the end of others: engine/links.h
     bool telling;                   // they are being told
     bool hopeful;                   // whoever runs it runs it again if that was wrong: tx_hopes
+    bool hoped;                     // and somebody did
 };
 
 enum { NEWS_ANY = -1 };
@@ -134,6 +144,10 @@ CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, str
 // database was out of reach meanwhile.
 CHECKED bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
                            struct tx *tx, struct pawl_error *err);
+
+// Does all that is left to do before the commit, which comes next, and says which event of the
+// store is the newest then.
+CHECKED bool tx_wrap_up(struct tx *tx, struct witness *newest, struct pawl_error *err);
 
 // On true everything is on disk, and if there is news, whoever waits for it has been rung. On false
 // nothing is, except with PAWL_IN_DOUBT: the outcome is unknown, the connection refuses all further
@@ -187,7 +201,7 @@ db_run(struct tx *tx, enum query query, const struct value *values, size_t count
 // Whether to hope: a statement that will change its row unless somebody else was faster may be held
 // back with sql_later and taken as done. If the hope fails so does the transaction, and all of it
 // is run again without any. Where the database is at the end of a wire that is well worth it.
-bool tx_hopes(const struct tx *tx);
+bool tx_hopes(struct tx *tx);
 
 // For the statements of store/later.h: runs with others of its kind, before the transaction ends or
 // another statement could miss it. What the database refuses is refused then.
@@ -201,6 +215,7 @@ CHECKED bool db_run_rows(struct tx *tx, enum query query, const struct value *va
                          struct pawl_error *err);
 
 // Runs everything sql_later has held back: before SQL looks that is not one of the named queries.
+// What the database refuses is refused here at the latest.
 CHECKED bool tx_settle(struct tx *tx, struct pawl_error *err);
 
 // Rows of an answer:

@@ -14,6 +14,7 @@
 
 #include "store/bell.h"
 #include "store/postgres_many.h"
+#include "store/postgres_wire.h"
 
 enum {
     BOOLEAN_TYPE = 16,  // its OID
@@ -31,6 +32,8 @@ static bool is_fine(const PGresult *result)
 PGresult *postgres_ask(struct postgres *postgres, const char *sql, const char *what,
                        struct pawl_error *err)
 {
+    if (!wire_clear(postgres, err))
+        return NULL;
     PGresult *result = pq.exec(postgres->connection, sql);
     return is_fine(result) || postgres_failed(postgres, result, what, err) ? result : NULL;
 }
@@ -44,77 +47,118 @@ bool postgres_execute(struct db *db, const char *sql, struct pawl_error *err)
 
 // ----- transactions
 
+static const struct {
+    const char *name, *text;
+} own[PHRASES] = {
+    [PHRASE_BEGIN_READ] = { "pawl_read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" },
+    [PHRASE_BEGIN_WRITE] = { "pawl_write", "BEGIN ISOLATION LEVEL READ COMMITTED" },
+    [PHRASE_LOCK] = { "pawl_lock", NULL },  // each store has one of its own
+    [PHRASE_CLOCK] = { "pawl_clock",
+                       "SELECT (extract(epoch FROM t) * 1000000)::bigint,"
+                       " (extract(epoch FROM t - transaction_timestamp()) * 1000000)::bigint"
+                       " FROM clock_timestamp() AS t" },
+    [PHRASE_VERSION] = { "pawl_version", "SELECT max(version) FROM schema_migrations" },
+    [PHRASE_RING] = { "pawl_ring", "SELECT set_config('synchronous_commit', 'off', true),"
+                                   " pg_notify('" POSTGRES_CHANNEL "', $1)" },
+};
+
+static bool say(struct postgres *postgres, enum phrases which, size_t count,
+                struct answer *answer, struct pawl_error *err)
+{
+    const char *text = which == PHRASE_LOCK ? postgres->lock : own[which].text;
+    struct phrase phrase = { own[which].name, text, &postgres->prepared_own[which] };
+    return wire_send(postgres, phrase, count, answer, err);
+}
+
+// What the transaction asked when it began, and nobody has read.
+static void end(struct postgres *postgres)
+{
+    wire_forget(&postgres->clock);
+    wire_forget(&postgres->schema_version);
+    postgres->writing = false;
+}
+
 static void rollback(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
-    postgres->writing = false;
+    struct pawl_error unseen;
+    end(postgres);
+    bool clear = wire_clear(postgres, &unseen);
+    (void)clear;  // what is taken back may have failed
     if (pq.transactionStatus(postgres->connection) == PQTRANS_IDLE)
         return;
     pq.clear(pq.exec(postgres->connection, "ROLLBACK"));
     db->lost |= pq.status(postgres->connection) == CONNECTION_BAD;
 }
 
-static void note_version(struct postgres *postgres, const PGresult *result)
+// Behind a pooler it begins with all its settings, in one text.
+static bool say_first(struct postgres *postgres, bool write, struct pawl_error *err)
 {
-    int64_t version = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
-    postgres->moved = version > schema_version_known()
-                   || (postgres->version != 0 && version != postgres->version);
-    postgres->version = version;
+    if (postgres->url.pooled)
+        return postgres_execute(&postgres->db,
+                                write ? postgres->begin_write : postgres->begin_read, err);
+    return say(postgres, write ? PHRASE_BEGIN_WRITE : PHRASE_BEGIN_READ, 0, NULL, err)
+        && (!write || say(postgres, PHRASE_LOCK, 0, NULL, err));
 }
 
-static bool begin_write(struct postgres *postgres, struct pawl_error *err)
+// All that a transaction wants to know first is on its way before the lock is there. Where nothing
+// else is asked for, the answers are: a connection that was lost is noticed before it is used.
+static bool say_begin(struct postgres *postgres, enum tx_mode mode, struct pawl_error *err)
 {
-    char sql[256];
-    bool has_schema = postgres->db.has_schema;
-    snprintf(sql, sizeof sql, "%s%s", postgres->begin_write,
-             has_schema ? "; SELECT max(version) FROM schema_migrations" : "");
-    PGresult *result = pq.exec(postgres->connection, sql);
-    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
-    if (state && strcmp(state, "55P03") == 0) {
-        pq.clear(result);
-        return fail(err, PAWL_BUSY, "%s: others have had the store for %lld ms: try again",
-                    postgres->url.shown, (long long)(postgres->busy_us / 1000));
-    }
-    if (!is_fine(result))
-        return postgres_failed(postgres, result, "cannot begin to write", err);
-    if (has_schema)
-        note_version(postgres, result);
-    pq.clear(result);
-    return true;
+    bool real = postgres->db.world == world_real(), has_schema = postgres->db.has_schema;
+    bool write = mode == TX_WRITE;
+    return say_first(postgres, write, err)
+        && (!real || say(postgres, PHRASE_CLOCK, 0, &postgres->clock, err))
+        && (!write || !has_schema
+            || say(postgres, PHRASE_VERSION, 0, &postgres->schema_version, err))
+        && ((has_schema && write) || wire_read(postgres, err));
 }
 
 static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
-    if (mode == TX_READ)
-        return postgres_execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", err);
-    if (postgres->read_only)
+    if (mode == TX_WRITE && postgres->read_only)
         return fail(err, PAWL_STORE, "%s was opened for reading only", postgres->url.shown);
-    postgres->writing = begin_write(postgres, err);
-    if (!postgres->writing)
+    postgres->begun = world_monotonic(db->world);
+    if (!say_begin(postgres, mode, err)) {
         rollback(db);
-    return postgres->writing;
+        return false;
+    }
+    postgres->writing = mode == TX_WRITE;
+    return true;
 }
 
 static bool schema_moved(struct db *db)
 {
-    return postgres_of(db)->moved;
+    struct postgres *postgres = postgres_of(db);
+    const PGresult *result = postgres->schema_version.result;
+    assert(result);  // the look at the store came behind it
+    int64_t version = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
+    bool moved = version > schema_version_known()
+              || (postgres->version != 0 && version != postgres->version);
+    postgres->version = version;
+    return moved;
 }
 
 // The database's clock is the only one that all processes share. In a world that is not the real
-// one, time is the world's.
-static bool read_clock(struct db *db, pawl_time *now, struct pawl_error *err)
+// one, time is the world's. By the clock of this process it was read after the transaction had
+// begun and waited for its lock, as long as the server says; it begins after it was sent.
+static bool read_clock(struct db *db, pawl_time *now, int64_t *monotonic, struct pawl_error *err)
 {
+    struct postgres *postgres = postgres_of(db);
     *now = world_wall(db->world);
+    *monotonic = world_monotonic(db->world);
     if (db->world != world_real())
         return true;
-    PGresult *result = postgres_ask(
-        postgres_of(db), "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-        "cannot read the clock", err);
-    if (result)
-        *now = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
-    pq.clear(result);
-    return result != NULL;
+    if (!wire_read(postgres, err))
+        return false;
+    const PGresult *result = postgres->clock.result;
+    assert(result);
+    *now = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
+    int64_t read_at = postgres->begun + strtoll(pq.getvalue(result, 0, 1), NULL, 10);
+    if (read_at < *monotonic)  // else somebody has set the calendar meanwhile
+        *monotonic = read_at;
+    return true;
 }
 
 // A commit that a constraint refuses has not happened, nor one of a transaction that had failed
@@ -122,12 +166,14 @@ static bool read_clock(struct db *db, pawl_time *now, struct pawl_error *err)
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
+    if (!wire_clear(postgres, err))
+        return false;
     PGresult *result = pq.exec(postgres->connection, "COMMIT");
     bool writing = postgres->writing;
     if (is_fine(result)) {
         bool committed = strcmp(pq.cmdStatus(result), "COMMIT") == 0;
         pq.clear(result);
-        postgres->writing = false;
+        end(postgres);
         return committed || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement "
                                                   "of the transaction had failed",
                                  postgres->url.shown);
@@ -140,70 +186,12 @@ static bool commit(struct db *db, struct pawl_error *err)
     return fail(err, constraint ? PAWL_CONFLICT : why.code, "%s", why.message);
 }
 
-// ----- parameters
-
-static void bind(struct binding *binding, int i, const struct value *value)
-{
-    binding->lengths[i] = 0;
-    binding->formats[i] = 0;
-    binding->values[i] = NULL;
-    switch (value->kind) {
-    case VALUE_INT:
-        snprintf(binding->numbers[i], NUMBER_BYTES, "%lld", (long long)value->number);
-        binding->values[i] = binding->numbers[i];
-        return;
-    case VALUE_TEXT:  // in binary a text is its bytes, and they need no NUL behind them
-        binding->values[i] = value->text.s ? value->text.s : "";
-        binding->lengths[i] = (int)value->text.n;
-        binding->formats[i] = 1;
-        return;
-    case VALUE_NONE:
-        return;
-    }
-}
-
-static bool bind_all(struct postgres *postgres, const struct value *values, size_t count,
-                     struct pawl_error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (values[i].kind == VALUE_TEXT && values[i].text.n > INT32_MAX)
-            return fail(err, PAWL_STORE, "a text of %zu bytes is too long", values[i].text.n);
-        bind(&postgres->binding, (int)i, &values[i]);
-    }
-    return true;
-}
-
 // ----- statements
 
-bool postgres_prepare(struct postgres *postgres, const char *name, const char *sql,
-                      struct pawl_error *err)
+static struct phrase named(struct postgres *postgres, enum query query)
 {
-    PGresult *result = pq.prepare(postgres->connection, name, sql, 0, NULL);
-    if (!is_fine(result))
-        return postgres_failed(postgres, result, name, err);
-    pq.clear(result);
-    return true;
-}
-
-static bool prepare_one(struct postgres *postgres, enum query query, struct pawl_error *err)
-{
-    if (!postgres->prepared[query])
-        postgres->prepared[query] = postgres_prepare(postgres, queries[query].name,
-                                                     queries[query].postgres, err);
-    return postgres->prepared[query];
-}
-
-// NULL after filling `err`.
-static PGresult *run(struct postgres *postgres, const char *name, size_t count,
-                     struct pawl_error *err)
-{
-    const struct binding *b = &postgres->binding;
-    PGresult *result = pq.execPrepared(postgres->connection, name, (int)count, b->values,
-                                       b->lengths, b->formats, 0);
-    if (!is_fine(result) && !postgres_failed(postgres, result, name, err))
-        return NULL;
-    postgres->changed = strtoll(pq.cmdTuples(result), NULL, 10);
-    return result;
+    return (struct phrase){ queries[query].name, queries[query].postgres,
+                            &postgres->prepared[query] };
 }
 
 static bool start(struct db *db, enum query query, const struct value *values, size_t count,
@@ -211,31 +199,36 @@ static bool start(struct db *db, enum query query, const struct value *values, s
 {
     struct postgres *postgres = postgres_of(db);
     struct answer *answer = &postgres->answers[query];
-    assert(!answer->result);  // as on SQLite: a statement inside its own loop
-    assert(count <= PARAMETERS_MAX);
-    if (!prepare_one(postgres, query, err) || !bind_all(postgres, values, count, err))
+    assert(!answer->result && !answer->asked);  // as on SQLite: a statement inside its own loop
+    if (!wire_bind(postgres, values, count, err)
+        || !wire_send(postgres, named(postgres, query), count, answer, err))
         return false;
-    PGresult *result = run(postgres, queries[query].name, count, err);
-    if (!result)
-        return false;
-    *answer = (struct answer){ .result = result, .row = -1, .rows = pq.ntuples(result) };
     *statement = answer;
     return true;
 }
 
 static bool next(struct db *db, void *statement, bool *row, struct pawl_error *err)
 {
-    (void)db, (void)err;
     struct answer *answer = statement;
+    if (answer->asked && !wire_read(postgres_of(db), err))
+        return false;
+    if (answer->failed)
+        return fail(err, PAWL_STORE, "an earlier statement of this transaction failed");
     *row = ++answer->row < answer->rows;
     return true;
 }
 
 static void finish(void *statement)
 {
-    struct answer *answer = statement;
-    pq.clear(answer->result);
-    *answer = (struct answer){0};
+    wire_forget(statement);
+}
+
+static bool send_one(struct db *db, enum query query, const struct value *values, size_t count,
+                     struct pawl_error *err)
+{
+    struct postgres *postgres = postgres_of(db);
+    return wire_bind(postgres, values, count, err)
+        && wire_send(postgres, named(postgres, query), count, NULL, err);
 }
 
 static bool run_many(struct db *db, enum query query, const struct value *values, size_t rows,
@@ -243,18 +236,24 @@ static bool run_many(struct db *db, enum query query, const struct value *values
 {
     struct postgres *postgres = postgres_of(db);
     SCOPED(arena) struct arena arena = {0};
+    struct phrase many;
     size_t count = (size_t)queries[query].arguments;
-    char name[MANY_NAME_BYTES];
-    if (!prepare_one(postgres, query, err))
-        return false;
-    bool bound = rows == 1 ? bind_all(postgres, values, count, err)
-                           : postgres_bind_many(postgres, &arena, query, values, rows, err);
-    if (!bound)
-        return false;
-    PGresult *result = run(postgres, rows == 1 ? queries[query].name : many_name(query, name),
-                           count, err);
-    pq.clear(result);
-    return result != NULL;
+    return rows == 1 ? send_one(db, query, values, count, err)
+                     : postgres_for_many(postgres, named(postgres, query), query, &many, err)
+                           && postgres_bind_many(postgres, &arena, query, values, rows, err)
+                           && wire_send(postgres, many, count, NULL, err);
+}
+
+static bool expect(struct db *db, int64_t rows, struct pawl_error *err)
+{
+    (void)err;
+    wire_expect(postgres_of(db), rows);
+    return true;
+}
+
+static bool settle(struct db *db, struct pawl_error *err)
+{
+    return wire_read(postgres_of(db), err);
 }
 
 static int64_t changed(struct db *db)
@@ -324,13 +323,15 @@ static bool scrub(struct db *db, bool compact, struct pawl_error *err)
 static void ring(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
-    char sql[256];
-    snprintf(sql, sizeof sql,
-             "BEGIN; SET LOCAL synchronous_commit = off; NOTIFY " POSTGRES_CHANNEL
-             ", '%s %s'; COMMIT",
-             postgres->url.schema, db->bell ? bell_name(db->bell) : "");
-    bool sent = pq.sendQuery(postgres->connection, sql);
-    (void)sent;  // a ring that is lost is no harm: whoever waits looks once in a while
+    struct pawl_error unseen;
+    char news[256];
+    size_t before = postgres->sent_count;
+    snprintf(news, sizeof news, "%s %s", postgres->url.schema,
+             db->bell ? bell_name(db->bell) : "");
+    bool sent = wire_bind(postgres, VALUES(TEXT(str_of(news))), 1, &unseen)
+             && say(postgres, PHRASE_RING, 1, NULL, &unseen);
+    if (sent)  // a ring that is lost is no harm: whoever waits looks once in a while
+        wire_let_go(postgres, before);
 }
 
 static bool copy(struct db *db, const char *path, const struct copy_watch *watch,
@@ -355,6 +356,7 @@ static void close_all(struct db *db)
 const struct db_driver postgres_driver = {
     .dialect = DIALECT_POSTGRES,
     .alone = true,
+    .distant = true,
     .walls = true,
     .begin = begin,
     .commit = commit,
@@ -366,8 +368,10 @@ const struct db_driver postgres_driver = {
     .next = next,
     .finish = finish,
     .rows_at_once = ROWS_AT_ONCE,
-    .hopes = true,
     .run_many = run_many,
+    .send = send_one,
+    .expect = expect,
+    .settle = settle,
     .changed = changed,
     .column_int = column_int,
     .column_text = column_text,

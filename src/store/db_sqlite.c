@@ -106,10 +106,15 @@ static int remember_frames(void *self, sqlite3 *connection, const char *name, in
     return SQLITE_OK;
 }
 
-void sqlite_watch_log(struct sqlite *sqlite)
+// Copying back syncs the log first. A process that was killed may have written a commit and not
+// synced it: if that cannot be done now, what can be read here may be gone with the power, and
+// nobody may be told of it.
+bool sqlite_watch_log(struct sqlite *sqlite, struct pawl_error *err)
 {
     sqlite3_wal_hook(sqlite->connection, remember_frames, sqlite);
-    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+    return checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE)
+        || (sqlite3_errcode(sqlite->connection) & 0xff) != SQLITE_IOERR
+        || sqlite_failed(sqlite, "cannot bring its log to the disk", err);
 }
 
 static int64_t wal_bytes(const struct db *db)

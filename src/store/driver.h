@@ -21,12 +21,14 @@ struct guest_driver {
 struct db_driver {
     enum dialect dialect;
     bool alone;  // see db_alone
+    bool distant;  // see db_is_distant
     bool walls;  // see tx_wall
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
-    // The calendar's time for a transaction that has begun. NULL: the world's.
-    bool (*read_clock)(struct db *db, pawl_time *now, struct pawl_error *err);
+    // The calendar's time for a transaction that has begun, and the time by the monotonic clock
+    // just before that. NULL: the world's.
+    bool (*read_clock)(struct db *db, pawl_time *now, int64_t *monotonic, struct pawl_error *err);
     bool (*execute)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*execute_application)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*start)(struct db *db, enum query query, const struct value *values, size_t count,
@@ -36,9 +38,15 @@ struct db_driver {
     // Runs a statement of later.h for so many rows of values, at most `rows_at_once`, and counts
     // what they changed together.
     size_t rows_at_once;
-    bool hopes;  // see tx_hopes
     bool (*run_many)(struct db *db, enum query query, const struct value *values, size_t rows,
                      struct pawl_error *err);
+    // Runs a statement whose answer nobody looks at. If it fails, `settle` says so, or whoever
+    // looks at an answer next, or the commit; as it may be with `run_many`. NULL: it is started.
+    bool (*send)(struct db *db, enum query query, const struct value *values, size_t count,
+                 struct pawl_error *err);
+    // What ran last must have changed so many rows: else it has failed. NULL: see tx_hopes.
+    bool (*expect)(struct db *db, int64_t rows, struct pawl_error *err);
+    bool (*settle)(struct db *db, struct pawl_error *err);  // NULL: what fails does so at once
     int64_t (*changed)(struct db *db);
     int64_t (*column_int)(void *statement, int column);
     struct str (*column_text)(void *statement, int column);  // until the next row
@@ -64,6 +72,13 @@ struct db {
     const struct world *world;
     pawl_time last_now;       // of the last transaction ...
     int64_t last_monotonic;   // ... and when that was; see tx_begin
+    // What the last transaction left. As long as its newest event is the store's, nobody has stored
+    // a job, a key or an execution since: each comes with an event.
+    struct {
+        int64_t event;  // 0: it is not known
+        int64_t job, execution;
+        struct key_newest keys;
+    } left;
     uint64_t dice[32];        // random numbers for the next ids ...
     size_t dice_left;         // ... and how many are not used yet
     bool has_schema;

@@ -30,6 +30,8 @@ static bool lock_in_file(struct hold *hold, struct str name, struct pawl_error *
 
 static bool lock_name(struct hold *hold, struct str name, struct pawl_error *err)
 {
+    if (hold->none)
+        return true;
     bool asked = hold->server ? server_lock_take(hold->server, number_of(name), &hold->taken, err)
                                : lock_in_file(hold, name, err);
     if (!asked || hold->taken)
@@ -43,7 +45,9 @@ static bool lock_name(struct hold *hold, struct str name, struct pawl_error *err
 static bool open_place(struct hold *hold, struct str store_url, struct pawl_error *err)
 {
     char *path = NULL;
-    *hold = (struct hold){ .fd = -1 };
+    *hold = (struct hold){ .fd = -1, .none = url_is_pooled(store_url) };
+    if (hold->none)
+        return true;
     if (url_names_server(store_url))
         return server_lock_open(&hold->server, store_url, err);
     bool opened = lock_file_path(store_url, &path, err) && lock_file_open(path, &hold->fd, err);
@@ -55,7 +59,7 @@ static bool close_place(struct hold *hold)
 {
     if (hold->server)
         server_lock_close(hold->server);
-    else
+    else if (hold->fd >= 0)
         close(hold->fd);
     *hold = (struct hold){ .fd = -1 };
     return false;
@@ -66,6 +70,11 @@ bool hold_take(struct hold *hold, struct str store_url, struct str name, struct 
     return open_place(hold, store_url, err) && (lock_name(hold, name, err) || close_place(hold));
 }
 
+struct str hold_name(struct arena *arena, struct str stem, int number)
+{
+    return number == 1 ? str_dup(arena, stem) : str_format(arena, "%.*s#%d", STR(stem), number);
+}
+
 bool hold_take_any(struct hold *hold, struct str store_url, struct str stem, struct str *name,
                    struct arena *arena, struct pawl_error *err)
 {
@@ -73,8 +82,7 @@ bool hold_take_any(struct hold *hold, struct str store_url, struct str stem, str
         return false;
     struct pawl_error why = {0};
     for (int number = 1; number <= HOLD_NUMBER_MAX; number++) {
-        *name = number == 1 ? str_dup(arena, stem)
-                            : str_format(arena, "%.*s#%d", STR(stem), number);
+        *name = hold_name(arena, stem, number);
         if (lock_name(hold, *name, &why))
             return true;
         if (why.code != PAWL_CONFLICT)

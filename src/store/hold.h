@@ -9,6 +9,9 @@
 // On PostgreSQL the hold is a lock of a session that does nothing else: the server gives it back
 // when the process dies, or when it has not heard of its machine for half a minute.
 //
+// Behind a pooler, which keeps no session, there is none: the row of the instance is all that says
+// whether it lives (sweep.h), and who takes a name after a death has to wait until that runs out.
+//
 // After fork() the child has the hold as well (lock_file.h): the name is free when both are gone.
 #pragma once
 
@@ -21,13 +24,18 @@ struct hold {
     int fd;                   // of the lock file
     struct server_lock *server;  // with the database instead, where the store is on a server
     bool taken;
+    bool none;  // there is none to be had: see above
 };
 
 enum { HOLD_NUMBER_MAX = 64 };
 
-// PAWL_CONFLICT when a process, this one included, has the name.
+// PAWL_CONFLICT when a process, this one included, has the name. Where there is none to be had it
+// is not `taken`.
 CHECKED bool hold_take(struct hold *hold, struct str store_url, struct str name,
                        struct pawl_error *err);
+
+// The stem, from the second on with its number.
+struct str hold_name(struct arena *arena, struct str stem, int number);
 
 // For programs that were not given a name: the stem, or when that is held `stem#2`, `stem#3` up to
 // HOLD_NUMBER_MAX. The name that was free lives in the arena.

@@ -18,6 +18,7 @@ enum {
     FILTERS_MAX = 64,  // 128 MiB, 67 million keys: what is older is asked directly
     LOAD_SHARE = 32,   // reading n records costs as much as asking for n / 32 of them
     NO_FILTER = -1,
+    CAUTIOUS = 64,
 };
 
 struct sealed {
@@ -41,6 +42,7 @@ struct key_index {
     // all, and what is not in it need not be asked for.
     struct sealed growing;   // generation 0: there is none
     int64_t growing_keys;
+    int64_t cautious;  // transactions for which nobody hopes, since a hope has failed
     int64_t asked;  // how often sealed generations without a filter were, since one was read
 };
 
@@ -210,6 +212,15 @@ static bool look(struct tx *tx, struct pawl_error *err)
     return true;
 }
 
+// Sealed since, it is to be listed first.
+void key_index_resume(struct tx *tx, const struct key_newest *left)
+{
+    if (left->generation == tx->db->key_index->newest)
+        tx->keys = (struct key_newest){ .generation = left->generation,
+                                        .keys = left->keys,
+                                        .expires_at = left->expires_at };
+}
+
 // ----- filters
 
 static bool fill_lane(struct tx *tx, const struct sealed *sealed, struct pawl_error *err)
@@ -301,6 +312,16 @@ static bool surely_new(const struct key_index *index, const struct key_search *s
     return !(filter_lanes(filter, (uint64_t)search->hash) >> growing->lane & 1);
 }
 
+// A key that is hoped to be new is found out by its insert: a slot has one record. So several
+// processes that enqueue need not ask for one key after the other.
+static bool hopes_for_new(struct tx *tx, int64_t generation)
+{
+    if (generation != tx->keys.generation || tx->db->key_index->cautious > 0 || !tx_hopes(tx))
+        return false;
+    tx->keys.hoped = true;
+    return true;
+}
+
 static bool holder_of(struct tx *tx, int64_t slot, int64_t *job, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
@@ -312,7 +333,7 @@ bool key_search_next(struct tx *tx, struct key_search *search, struct key_record
 {
     int64_t generation;
     while ((generation = next_generation(tx->db->key_index, search)) > 0) {
-        if (surely_new(tx->db->key_index, search, generation))
+        if (surely_new(tx->db->key_index, search, generation) || hopes_for_new(tx, generation))
             continue;
         record->slot = key_first_slot(generation) | search->hash;
         if (!holder_of(tx, record->slot, &record->job, err))
@@ -335,6 +356,8 @@ bool key_index_settle(struct tx *tx, struct pawl_error *err)
     if (!newest->grown)
         return true;
     newest->grown = false;
+    if (tx->db->key_index->cautious > 0)
+        tx->db->key_index->cautious--;
     return sql_run(tx, Q_GENERATION_COUNT, err, INT(newest->generation), INT(newest->keys),
                    INT(newest->expires_at));
 }
@@ -383,6 +406,8 @@ bool key_put(struct tx *tx, const struct key_search *search, const struct key_re
 void key_index_take_back(struct tx *tx)
 {
     bool rearranged = tx->keys.rearranged;
+    if (tx->keys.hoped)
+        tx->db->key_index->cautious = CAUTIOUS;
     if (rearranged)
         key_index_forget(tx->db->key_index);
     else if (tx->keys.put)

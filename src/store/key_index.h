@@ -51,6 +51,9 @@ CHECKED bool key_put(struct tx *tx, const struct key_search *search, const struc
 // Writes down what the transaction has added to the newest generation, before it commits.
 CHECKED bool key_index_settle(struct tx *tx, struct pawl_error *err);
 
+// Nobody has put a key in since another transaction left the newest generation like this.
+void key_index_resume(struct tx *tx, const struct key_newest *left);
+
 // The transaction, or a part of it, was rolled back.
 void key_index_take_back(struct tx *tx);
 

@@ -11,7 +11,7 @@
 static const struct {
     enum query query;
     const char *table;
-    bool pointed_at;  // by foreign keys: it is there before any other statement runs
+    bool pointed_at;  // by foreign keys: it is there before any other statement that writes
     bool hoped;       // each is to change one row: see tx_hopes
 } kinds[] = {
     { .query = Q_JOB_INSERT, .table = "jobs", .pointed_at = true },
@@ -77,8 +77,9 @@ struct later *later_new(size_t rows_max)
     struct later *later = with_room(rows_max);
     for (size_t q = 0; later && q < QUERIES; q++) {
         later->of[q] = KINDS;
+        bool writes = strncmp(queries[q].sqlite, "SELECT", 6) != 0;
         for (size_t k = 0; k < KINDS; k++)
-            if (kinds[k].pointed_at || strstr(queries[q].sqlite, kinds[k].table))
+            if ((kinds[k].pointed_at && writes) || strstr(queries[q].sqlite, kinds[k].table))
                 later->before[q] |= 1u << k;
     }
     for (unsigned char k = 0; later && k < KINDS; k++) {
@@ -121,10 +122,8 @@ static bool write_held(struct tx *tx, size_t k, struct pawl_error *err)
 {
     const struct held *held = &tx->db->later->held[k];
     const struct db_driver *driver = tx->db->driver;
-    if (!driver->run_many(tx->db, kinds[k].query, held->values, held->rows, err))
-        return false;
-    return !kinds[k].hoped || driver->changed(tx->db) == (int64_t)held->rows
-        || fail(err, PAWL_STORE, "%s: somebody else was faster", queries[kinds[k].query].name);
+    return driver->run_many(tx->db, kinds[k].query, held->values, held->rows, err)
+        && (!kinds[k].hoped || driver->expect(tx->db, (int64_t)held->rows, err));
 }
 
 bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,
@@ -156,7 +155,8 @@ bool later_run(struct tx *tx, unsigned which, struct pawl_error *err)
 
 bool tx_settle(struct tx *tx, struct pawl_error *err)
 {
-    return later_run(tx, LATER_ALL, err);
+    const struct db_driver *driver = tx->db->driver;
+    return later_run(tx, LATER_ALL, err) && (!driver->settle || driver->settle(tx->db, err));
 }
 
 // Copies a row. False: one of its texts is so long that it was not copied.

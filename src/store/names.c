@@ -13,7 +13,8 @@
 #include "model/category.h"
 #include "store/driver.h"
 
-enum { SLOTS = 1024, KEY_MAX = 640, POLICIES = 64, POLICY_KIND = NAME_KINDS, WORKER_KIND, KINDS };
+enum { SLOTS = 8192, KEY_MAX = 640, POLICIES = 64, POLICY_COLUMNS = 16 };
+enum { POLICY_KIND = NAME_KINDS, WORKER_KIND, KINDS };
 
 // What is looked up: its kind and its parts, each text with its length, so that no two meet.
 struct key {
@@ -42,8 +43,17 @@ struct policy_slot {
     int64_t id;
 };
 
+// The terms that were asked for last: mostly they are the next ones too.
+struct last_policy {
+    struct value values[POLICY_COLUMNS];
+    struct arena texts;
+    int64_t id;
+};
+
 struct names {
     struct slot slots[SLOTS];             // by what they say
+    const struct slot *recent[NAME_KINDS];  // of those, what was found last
+    struct last_policy last_policy;
     struct text_slot texts[SLOTS];        // by number
     struct policy_slot policies[POLICIES];  // by number
     bool has_secret;
@@ -81,6 +91,7 @@ void names_forget(struct names *names)
     }
     for (size_t i = 0; i < POLICIES; i++)
         arena_end(&names->policies[i].texts);
+    arena_end(&names->last_policy.texts);
     *names = (struct names){0};
 }
 
@@ -156,12 +167,24 @@ static void remember(struct tx *tx, const struct key *key, int64_t id)
     *slot = (struct slot){ copy, key->n, id };
 }
 
-bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
-               struct pawl_error *err)
+// Whether the slot is that of the name: a kind, a length and the text are what its key is made of.
+static bool says(const struct slot *slot, enum name_kind kind, struct str name)
+{
+    int64_t words[2];
+    if (!slot || !slot->key || slot->length < sizeof words + name.n)
+        return false;
+    memcpy(words, slot->key, sizeof words);
+    return words[0] == (int64_t)kind && words[1] == (int64_t)name.n
+        && str_eq((struct str){ slot->key + sizeof words, name.n }, name);
+}
+
+static bool look_up(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
+                    struct pawl_error *err)
 {
     struct key key;
     key_start(&key, (int)kind);
     key_text(&key, name);
+    tx->db->names->recent[kind] = slot_of(tx->db->names, &key);
     *id = remembered(tx, &key);
     if (*id)
         return true;
@@ -169,6 +192,16 @@ bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
     if (!sql_ask(tx, &rows, kinds[kind].find, err, TEXT(name)) || !rows_number(&rows, id, err))
         return false;
     remember(tx, &key, *id);
+    return true;
+}
+
+bool name_find(struct tx *tx, enum name_kind kind, struct str name, int64_t *id,
+               struct pawl_error *err)
+{
+    const struct slot *recent = tx->db->names->recent[kind];
+    if (!says(recent, kind, name))
+        return look_up(tx, kind, name, id, err);
+    *id = recent->id;
     return true;
 }
 
@@ -270,12 +303,30 @@ static bool policy_find(struct tx *tx, const struct policy *policy, int64_t *id,
         && rows_number(&rows, id, err);
 }
 
-bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pawl_error *err)
+static bool same(const struct value *a, const struct value *b, size_t count)
 {
-    const struct value values[] = { POLICY_VALUES(p) };
+    for (size_t i = 0; i < count; i++)
+        if (a[i].number != b[i].number || !str_eq(a[i].text, b[i].text))
+            return false;
+    return true;
+}
+
+static void remember_last(struct last_policy *last, const struct value *values, int64_t id)
+{
+    arena_reset(&last->texts);
+    for (size_t i = 0; i < POLICY_COLUMNS; i++) {
+        last->values[i] = values[i];
+        last->values[i].text = str_dup(&last->texts, values[i].text);
+    }
+    last->id = last->texts.failed ? 0 : id;
+}
+
+static bool policy_look_up(struct tx *tx, const struct policy *p, const struct value *values,
+                           int64_t *id, struct pawl_error *err)
+{
     struct key key;
     key_start(&key, POLICY_KIND);
-    for (size_t i = 0; i < countof(values); i++)
+    for (size_t i = 0; i < POLICY_COLUMNS; i++)
         if (values[i].kind == VALUE_TEXT)
             key_text(&key, values[i].text);
         else
@@ -291,6 +342,20 @@ bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pa
             return false;
     }
     remember(tx, &key, *id);
+    return true;
+}
+
+bool policy_intern(struct tx *tx, const struct policy *p, int64_t *id, struct pawl_error *err)
+{
+    const struct value values[] = { POLICY_VALUES(p) };
+    _Static_assert(countof(values) == POLICY_COLUMNS, "one value per column");
+    struct last_policy *last = &tx->db->names->last_policy;
+    *id = last->id;
+    if (*id && same(values, last->values, POLICY_COLUMNS))
+        return true;
+    if (!policy_look_up(tx, p, values, id, err))
+        return false;
+    remember_last(last, values, *id);
     return true;
 }
 

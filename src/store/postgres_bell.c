@@ -28,6 +28,7 @@ struct server_bell {
     struct arena arena;
     struct server_url url;
     char self[BELL_NAME_BYTES];
+    bool posted;
 };
 
 // ----- one session
@@ -94,19 +95,22 @@ static void hear_answer(struct server_bell *bell, int64_t now)
 
 // ----- what was told
 
-// `schema` or `schema name`.
-static bool is_news(const struct server_bell *bell, const char *told)
+// `schema` or `schema name`; the name is `posted` when a job came in SQL.
+static bool is_news(struct server_bell *bell, const char *told)
 {
     struct str schema, name;
     str_cut(str_of(told), ' ', &schema, &name);
-    return str_eq(schema, str_of(bell->url.schema)) && !str_eq(name, str_of(bell->self));
+    if (!str_eq(schema, str_of(bell->url.schema)))
+        return false;
+    bell->posted = bell->posted || str_eq(name, S("posted"));
+    return !str_eq(name, str_of(bell->self));
 }
 
 static bool take_news(struct server_bell *bell)
 {
     bool news = false;
     for (PGnotify *told; (told = pq.notifies(bell->connection));) {
-        news = news || is_news(bell, told->extra);
+        news = is_news(bell, told->extra) || news;
         pq.freemem(told);
     }
     return news;
@@ -129,7 +133,15 @@ bool server_bell_look(struct server_bell *bell, int64_t now)
         give_up(bell, now);
     if (bell->stage != LISTENING)
         return false;
+    bell->posted = bell->posted || before != LISTENING;
     return take_news(bell) || before != LISTENING;
+}
+
+bool server_bell_posted(struct server_bell *bell)
+{
+    bool posted = bell->posted;
+    bell->posted = false;
+    return posted;
 }
 
 struct pollfd server_bell_poll(const struct server_bell *bell, int64_t *until)

@@ -6,52 +6,57 @@
 
 #include "store/postgres.h"
 
-static const struct {
+static const struct row {
     const char *state;  // its first characters; the first row that fits counts
     enum pawl_code code;
-} codes[] = {
-    { "55P03", PAWL_BUSY },       // lock_not_available: lock_timeout is over
-    { "40001", PAWL_BUSY },       // serialization_failure
-    { "40P01", PAWL_BUSY },       // deadlock_detected
-    { "57014", PAWL_BUSY },       // query_canceled: statement_timeout is over
-    { "25006", PAWL_BUSY },       // read_only_sql_transaction: this server has become a standby
-    { "53100", PAWL_DISK_FULL },
-    { "53200", PAWL_NO_MEMORY },
-    { "53", PAWL_BUSY },          // too_many_connections and other resources
-    { "57P", PAWL_BUSY },         // the server is shutting down, or starting
-    { "08", PAWL_BUSY },          // the connection
+    bool lost;           // the session is no good any more: another may be
+    const char *advice;  // NULL: what the server says is enough
+} rows[] = {
+    { "55P03", PAWL_BUSY, .lost = false, NULL },  // lock_not_available: lock_timeout is over
+    { "40001", PAWL_BUSY, .lost = false, NULL },  // serialization_failure
+    { "40P01", PAWL_BUSY, .lost = false, NULL },  // deadlock_detected
+    { "57014", PAWL_BUSY, .lost = false, NULL },  // query_canceled: statement_timeout is over
+    { "25006", PAWL_BUSY, .lost = true,           // read_only_sql_transaction
+      "the server has become read only, a standby perhaps: name all its hosts in the URL" },
+    { "53100", PAWL_DISK_FULL, .lost = false, "the server's disk is full: make room there" },
+    { "53200", PAWL_NO_MEMORY, .lost = false, NULL },
+    { "53", PAWL_BUSY, .lost = false, NULL },    // other resources
+    { "57P", PAWL_BUSY, .lost = true, NULL },    // the server is shutting down, or starting
+    { "08", PAWL_BUSY, .lost = true, NULL },     // the connection
+    { "26000", PAWL_BUSY, .lost = true, POSTGRES_POOLER_ADVICE },  // invalid_sql_statement_name
+    { "42P05", PAWL_BUSY, .lost = true, POSTGRES_POOLER_ADVICE },  // duplicate_prepared_statement
 };
 
-static enum pawl_code code_of(const PGresult *result)
+static const struct row *row_of(const char *state)
 {
-    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
-    for (size_t i = 0; state && i < countof(codes); i++)
-        if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
-            return codes[i].code;
-    return PAWL_STORE;
+    static const struct row other = { "", PAWL_STORE, .lost = false, NULL };
+    for (size_t i = 0; state && i < countof(rows); i++)
+        if (strncmp(state, rows[i].state, strlen(rows[i].state)) == 0)
+            return &rows[i];
+    return &other;
 }
 
 // A connection that is gone says so itself, or the server has ended it; and what libpq says on its
 // own, without a code of SQL, is about the connection.
-static bool is_lost(const PGconn *connection, const PGresult *result)
-{
-    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
-    return pq.status(connection) == CONNECTION_BAD || !state || strncmp(state, "57P", 3) == 0
-        || strncmp(state, "08", 2) == 0;
-}
-
 bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
                      struct pawl_error *err)
 {
     PGconn *connection = postgres->connection;
-    enum pawl_code code = code_of(result);
-    const char *said = pq.resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (!said)
-        said = pq.errorMessage(connection);
-    bool lost = is_lost(connection, result);
+    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE),
+               *said = pq.resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const struct row *row = row_of(state);
+    if (state && strcmp(state, "55P03") == 0) {
+        pq.clear(result);
+        return fail(err, row->code, "%s: others have had the store for %lld ms: try again",
+                    postgres->url.shown, (long long)(postgres->busy_us / 1000));
+    }
+    bool lost = row->lost || !state || pq.status(connection) == CONNECTION_BAD;
     postgres->db.lost |= lost;
-    bool failed = fail(err, lost ? PAWL_BUSY : code, "%s: %s: %s", postgres->url.shown,
-                       lost ? "the connection to the database is lost" : what, said);
+    if (lost)
+        what = "the connection to the database is lost";
+    bool failed = fail(err, lost ? PAWL_BUSY : row->code, "%s: %s: %s", postgres->url.shown,
+                       row->advice ? row->advice : what,
+                       said ? said : pq.errorMessage(connection));
     pq.clear(result);
     return failed;
 }

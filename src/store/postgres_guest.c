@@ -108,7 +108,7 @@ static bool let_in(struct postgres *postgres, struct arena *arena, struct str *o
 static bool put_out(struct postgres *postgres, struct arena *arena, struct str *ours,
                     struct pawl_error *err)
 {
-    return set_and_look(postgres, postgres->settings, arena, ours, err);
+    return set_and_look(postgres, postgres->afresh, arena, ours, err);
 }
 
 static bool is_late(const struct postgres *postgres)

@@ -11,12 +11,14 @@
 
 // clang-format off
 #define PQ_FUNCTIONS(X) \
-    X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(connectPoll) X(connectStartParams) \
-    X(conninfoFree) X(conninfoParse) X(consumeInput) X(describePrepared) X(errorMessage) \
-    X(escapeLiteral) X(exec) X(execPrepared) X(finish) X(freemem) X(ftype) X(getisnull) \
-    X(getlength) X(getResult) X(getvalue) X(isBusy) X(notifies) X(ntuples) X(paramtype) \
-    X(parameterStatus) X(prepare) X(resultErrorField) X(resultStatus) X(sendQuery) \
-    X(serverVersion) X(setNoticeProcessor) X(socket) X(status) X(transactionStatus)
+    X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(connectPoll) \
+    X(connectStartParams) X(conninfoFree) X(conninfoParse) X(consumeInput) X(describePrepared) \
+    X(enterPipelineMode) X(errorMessage) X(escapeLiteral) X(exec) X(execPrepared) \
+    X(exitPipelineMode) X(finish) X(freemem) X(ftype) X(getisnull) X(getlength) X(getResult) \
+    X(getvalue) X(isBusy) X(notifies) X(ntuples) X(paramtype) X(parameterStatus) \
+    X(pipelineStatus) X(pipelineSync) X(prepare) X(resultErrorField) X(resultStatus) \
+    X(sendPrepare) X(sendQuery) X(sendQueryParams) X(sendQueryPrepared) X(serverVersion) \
+    X(setNoticeProcessor) X(socket) X(status) X(transactionStatus)
 // clang-format on
 
 #define PQ_MEMBER(name) __typeof__(&PQ##name) name;

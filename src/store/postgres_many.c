@@ -75,12 +75,19 @@ static struct str text_for_many(const struct postgres *postgres, struct arena *a
     return buf_str(&sql);
 }
 
-// The server knows what the parameters of the statement for one row are.
-static bool learn_types(struct postgres *postgres, enum query query, struct pawl_error *err)
+// The server knows what the parameters of the statement for one row are. Behind a pooler it is
+// prepared for this only, without a name.
+static bool learn_types(struct postgres *postgres, struct phrase one, enum query query,
+                        struct pawl_error *err)
 {
-    PGresult *described = pq.describePrepared(postgres->connection, queries[query].name);
+    bool once = false;
+    if (postgres->url.pooled)
+        one = (struct phrase){ "", one.text, &once };
+    if (!wire_prepare(postgres, one, err) || !wire_clear(postgres, err))
+        return false;
+    PGresult *described = pq.describePrepared(postgres->connection, one.name);
     if (pq.resultStatus(described) != PGRES_COMMAND_OK)
-        return postgres_failed(postgres, described, queries[query].name, err);
+        return postgres_failed(postgres, described, one.name, err);
     for (int i = 0; i < queries[query].arguments; i++) {
         Oid oid = pq.paramtype(described, i);
         assert(oid == types[NUMBERS].oid || oid == types[TEXTS].oid);
@@ -91,26 +98,28 @@ static bool learn_types(struct postgres *postgres, enum query query, struct pawl
     return true;
 }
 
-static bool prepare_many(struct postgres *postgres, enum query query, struct pawl_error *err)
+static bool make(struct postgres *postgres, struct phrase one, enum query query,
+                 struct pawl_error *err)
 {
-    SCOPED(arena) struct arena arena = {0};
-    char name[MANY_NAME_BYTES];
-    if (postgres->prepared_many[query])
-        return true;
-    if (!learn_types(postgres, query, err))
+    if (!learn_types(postgres, one, query, err))
         return false;
-    struct str sql = text_for_many(postgres, &arena, query);
-    if (arena.failed)
+    struct str text = text_for_many(postgres, &postgres->arena, query);
+    struct str name = str_format(&postgres->arena, "%s_many", one.name);
+    if (postgres->arena.failed)
         return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
-    postgres->prepared_many[query] = postgres_prepare(postgres, many_name(query, name), sql.s,
-                                                      err);
-    return postgres->prepared_many[query];
+    postgres->names_for_many[query] = name.s;
+    postgres->texts_for_many[query] = text.s;
+    return true;
 }
 
-const char *many_name(enum query query, char name[static MANY_NAME_BYTES])
+bool postgres_for_many(struct postgres *postgres, struct phrase one, enum query query,
+                       struct phrase *many, struct pawl_error *err)
 {
-    snprintf(name, MANY_NAME_BYTES, "%s_many", queries[query].name);
-    return name;
+    if (!postgres->texts_for_many[query] && !make(postgres, one, query, err))
+        return false;
+    *many = (struct phrase){ postgres->names_for_many[query], postgres->texts_for_many[query],
+                             &postgres->prepared_many[query] };
+    return true;
 }
 
 // ----- its parameters
@@ -162,8 +171,6 @@ bool postgres_bind_many(struct postgres *postgres, struct arena *arena, enum que
                         const struct value *values, size_t rows, struct pawl_error *err)
 {
     struct binding *binding = &postgres->binding;
-    if (!prepare_many(postgres, query, err))
-        return false;
     int count = queries[query].arguments;
     for (int i = 0; i < count; i++) {
         struct str array = array_of(arena, types[kind_of(postgres, query, i)].oid, values + i, rows,

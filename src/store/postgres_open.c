@@ -4,6 +4,8 @@
 // connection, a lock, a statement or a network that is gone. A session finds its tables by a fixed
 // search path, and one that writes plans its statements once, by their keys: what is a good plan
 // for the handful of rows that a queue has just now is ruinous for a million.
+//
+// Behind a pooler the session is another's after each transaction, so each says all that anew.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,25 +93,59 @@ static bool is_fit(struct postgres *postgres, struct pawl_error *err)
                 postgres->url.shown, encoding ? encoding : "of nobody knows what");
 }
 
+struct setting {
+    const char *name, *value;
+};
+
 // The server looks after a client that is gone as the client does after the server: a dead one
-// keeps no lock.
-static const char everybody[] =
-    "RESET ROLE;"
-    "SET search_path = %s, pg_temp;"
-    "SET synchronous_commit = %s;"
-    "SET lock_timeout = %lld;"
-    "SET jit = off;"
-    "SET client_connection_check_interval = '10s';"
-    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;";
+// keeps no lock. A pooler looks after its clients itself.
+static const struct setting of_session[] = {
+    { "client_connection_check_interval", "'10s'" },
+    { "tcp_keepalives_idle", "10" },
+    { "tcp_keepalives_interval", "5" },
+    { "tcp_keepalives_count", "3" },
+};
 
-static const char readers[] = "SET default_transaction_read_only = on";
+static const struct setting of_reader[] = { { "default_transaction_read_only", "on" } };
 
-static const char writers[] =
-    "SET statement_timeout = '5min';"
-    "SET idle_in_transaction_session_timeout = '60s';"
-    "SET plan_cache_mode = force_generic_plan;"
-    "SET enable_seqscan = off; SET enable_bitmapscan = off;"
-    "SET enable_hashjoin = off; SET enable_mergejoin = off";
+static const struct setting of_writer[] = {
+    { "statement_timeout", "'5min'" },
+    { "idle_in_transaction_session_timeout", "'60s'" },
+    { "plan_cache_mode", "force_generic_plan" },
+    { "enable_seqscan", "off" },
+    { "enable_bitmapscan", "off" },
+    { "enable_hashjoin", "off" },
+    { "enable_mergejoin", "off" },
+};
+
+static void add_settings(struct buf *sql, bool local, const struct setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_addf(sql, "SET %s%s = %s;", local ? "LOCAL " : "", settings[i].name,
+                 settings[i].value);
+}
+
+// All that is to hold in a session, or in a transaction. A transaction that reads says so itself.
+static struct str settings_of(struct postgres *postgres)
+{
+    bool local = postgres->url.pooled;
+    struct buf sql = buf_new(&postgres->arena, SETTINGS_BYTES);
+    const struct setting of_everybody[] = {
+        { "search_path", str_format(&postgres->arena, "%s, pg_temp", postgres->url.schema).s },
+        { "synchronous_commit", postgres->fleeting ? "off" : "on" },
+        { "lock_timeout",
+          str_format(&postgres->arena, "%lld", (long long)(postgres->busy_us / 1000)).s },
+        { "jit", "off" },
+    };
+    add_settings(&sql, local, of_everybody, countof(of_everybody));
+    if (!local)
+        add_settings(&sql, local, of_session, countof(of_session));
+    if (!postgres->read_only)
+        add_settings(&sql, local, of_writer, countof(of_writer));
+    else if (!local)
+        add_settings(&sql, local, of_reader, countof(of_reader));
+    return buf_str(&sql);
+}
 
 // Where the application's SQL looks for tables and makes them: as the database or the role says,
 // but in ours only last. A role that is called like our schema has it first otherwise.
@@ -132,11 +168,9 @@ static bool note_guest_path(struct postgres *postgres, struct pawl_error *err)
 
 static bool set_up(struct postgres *postgres, struct pawl_error *err)
 {
-    char *sql = postgres->settings;
-    int n = snprintf(sql, SETTINGS_BYTES, everybody, postgres->url.schema,
-                     postgres->fleeting ? "off" : "on", (long long)(postgres->busy_us / 1000));
-    snprintf(sql + n, SETTINGS_BYTES - (size_t)n, "%s", postgres->read_only ? readers : writers);
-    PGresult *result = postgres_ask(postgres, sql, "cannot set up a session", err);
+    if (postgres->url.pooled)
+        return true;
+    PGresult *result = postgres_ask(postgres, postgres->afresh, "cannot set up a session", err);
     pq.clear(result);
     return result != NULL;
 }
@@ -186,23 +220,38 @@ static bool find_schema(struct postgres *postgres, bool must_exist, struct pawl_
 // ----- a store
 
 // One who writes at a time, in the whole store: the lock is the transaction's, and of the schema.
-static void make_texts(struct postgres *postgres)
+// What a guest may have set is forgotten, also what it meant to last.
+static bool make_texts(struct postgres *postgres, struct pawl_error *err)
 {
-    snprintf(postgres->begin_write, sizeof postgres->begin_write,
-             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-             "SELECT pg_advisory_xact_lock(%d, hashtext('%s'))",
-             POSTGRES_LOCKS, postgres->url.schema);
+    bool pooled = postgres->url.pooled;
+    struct str settings = settings_of(postgres), local = pooled ? settings : S("");
+    postgres->begin_read = str_format(&postgres->arena, "BEGIN ISOLATION LEVEL REPEATABLE READ "
+                                                        "READ ONLY;%.*s",
+                                      STR(local))
+                               .s;
+    postgres->lock = str_format(&postgres->arena,
+                                "SELECT pg_advisory_xact_lock(%d, hashtext('%s'))", POSTGRES_LOCKS,
+                                postgres->url.schema)
+                         .s;
+    postgres->begin_write = str_format(&postgres->arena,
+                                       "BEGIN ISOLATION LEVEL READ COMMITTED;%.*s%s", STR(local),
+                                       postgres->lock)
+                                .s;
+    postgres->afresh = str_format(&postgres->arena, "%sRESET ROLE;%.*s",
+                                  pooled ? "RESET ALL;" : "", STR(settings))
+                           .s;
+    return !postgres->arena.failed || fail(err, PAWL_NO_MEMORY, "no memory to open the store");
 }
 
 static bool open_session(struct postgres *postgres, const struct db_options *options,
                          struct pawl_error *err)
 {
-    if (!server_url_parse(&postgres->arena, options->url, &postgres->url, err))
+    if (!server_url_parse(&postgres->arena, options->url, &postgres->url, err)
+        || !make_texts(postgres, err))
         return false;
-    make_texts(postgres);
     postgres->connection = postgres_connect(&postgres->url, err);
-    return postgres->connection && is_fit(postgres, err) && note_guest_path(postgres, err)
-        && set_up(postgres, err)
+    return postgres->connection && is_fit(postgres, err) && postgres_session_is_ours(postgres, err)
+        && note_guest_path(postgres, err) && set_up(postgres, err)
         && find_schema(postgres, options->must_exist || options->read_only, err);
 }
 

@@ -22,6 +22,9 @@ bool server_bell_hears(const struct server_bell *bell);
 // What to wait for, and until when at the latest, by the monotonic clock.
 struct pollfd server_bell_poll(const struct server_bell *bell, int64_t *until);
 
+// Whether jobs came in SQL, or may have, since this was asked last (engine/posted.h).
+bool server_bell_posted(struct server_bell *bell);
+
 // Goes on with whatever has come. True when there may be news: somebody told, or nobody could have
 // been heard for a while.
 bool server_bell_look(struct server_bell *bell, int64_t now);

@@ -82,7 +82,7 @@ CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
 CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err);
 
 // Learns how long the log is, now and after every commit. The caller holds the lock.
-void sqlite_watch_log(struct sqlite *sqlite);
+CHECKED bool sqlite_watch_log(struct sqlite *sqlite, struct pawl_error *err);
 
 // The name of a file system that gathers what is written to the log until that is synced, over the
 // one that is SQLite's default now: only for a connection that syncs at every commit. NULL: no

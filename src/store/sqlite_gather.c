@@ -39,7 +39,7 @@ struct log_file {
     sqlite3_int64 at;    // ... to be written from here on
     char *bytes;
     sqlite3_int64 unsynced;  // the first byte that this transaction wrote; NOWHERE: none
-    sqlite3_int64 skipped;   // the first of a commit whose sync was left out; NOWHERE: none
+    sqlite3_int64 skipped;   // the first that may never have been synced; NOWHERE: none
 };
 
 static struct log_file *log_of(sqlite3_file *file)
@@ -89,7 +89,8 @@ static int write_log(sqlite3_file *file, const void *from, int n, sqlite3_int64 
 }
 
 // Commits whose sync was left out are taken for clean too. Written again, the next sync brings them
-// to the disk. What is there already is not touched: a power loss could tear it.
+// to the disk. Whoever has just opened the log does not know of any that it was synced: a process
+// that was killed may have left one behind. What is known to be there is not touched.
 static void write_skipped_again(struct log_file *log, sqlite3_int64 end)
 {
     const sqlite3_io_methods *real = log->real->pMethods;

@@ -101,7 +101,8 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
         return false;
     if (sqlite->fleeting && !sqlite_execute(&sqlite->db, "PRAGMA synchronous=OFF", err))
         return false;
-    sqlite_watch_log(sqlite);
+    if (!sqlite_watch_log(sqlite, err))
+        return false;
     sqlite_guard(sqlite);
     // A connection that is lent has short transactions and idles in between: it needs less memory.
     return !sqlite->shared || sqlite_execute(&sqlite->db, "PRAGMA cache_size=-2048", err);

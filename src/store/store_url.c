@@ -80,10 +80,30 @@ static bool schema_is_good(struct str schema, struct pawl_error *err)
                 STR(schema));
 }
 
+static bool pooler_is_known(struct str pooler, struct pawl_error *err)
+{
+    return pooler.n == 0 || str_eq(pooler, S("transaction"))
+        || fail(err, PAWL_USAGE, "pooler=%.*s in the store's URL: it can be transaction; one that "
+                                 "keeps whole sessions needs no option",
+                STR(pooler));
+}
+
+bool url_is_pooled(struct str url)
+{
+    struct str place, options, option;
+    str_cut(url, '?', &place, &options);
+    bool pooled = false;
+    while (options.n) {
+        str_cut(options, '&', &option, &options);
+        pooled = pooled || str_eq(option, S("pooler=transaction"));
+    }
+    return pooled && url_names_server(url);
+}
+
 bool server_url_parse(struct arena *arena, struct str url, struct server_url *parts,
                       struct pawl_error *err)
 {
-    struct str place, options, schema = S("pawl"), files = S("pawl.artifacts");
+    struct str place, options, schema = S("pawl"), files = S("pawl.artifacts"), pooler = {0};
     struct buf connect = buf_new(arena, url.n + 2);
     str_cut(url, '?', &place, &options);
     buf_add(&connect, place);
@@ -95,6 +115,8 @@ bool server_url_parse(struct arena *arena, struct str url, struct server_url *pa
             schema = value;
         else if (str_eq(name, S("files")))
             files = value;
+        else if (str_eq(name, S("pooler")))
+            pooler = value;
         else {
             buf_add_char(&connect, mark);
             buf_add(&connect, option);
@@ -106,9 +128,10 @@ bool server_url_parse(struct arena *arena, struct str url, struct server_url *pa
         .shown = str_cstr(arena, url_shown(arena, url)),
         .schema = str_cstr(arena, schema),
         .files = str_cstr(arena, files),
+        .pooled = url_is_pooled(url),
     };
     if (arena->failed)
         return fail(err, PAWL_NO_MEMORY, "no memory to open the store");
-    return schema_is_good(schema, err)
+    return schema_is_good(schema, err) && pooler_is_known(pooler, err)
         && (files.n || fail(err, PAWL_USAGE, "files= in the store's URL names no directory"));
 }

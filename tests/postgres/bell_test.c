@@ -113,6 +113,36 @@ TEST_EACH_DB(RUN_10_a_session_that_was_cut_listens_again_and_counts_as_news)
     ear_close(&ear);
 }
 
+// One for the transaction, though it has three; and again after the session was cut.
+TEST_EACH_DB(RUN_10_jobs_that_come_in_sql_ring_once_and_say_so)
+{
+    struct ear ear = ear_open(box);
+    for (int i = 0; i < 2; i++) {
+        box_sql(box, "BEGIN; SELECT pawl.enqueue('a'); SELECT pawl.enqueue('b');"
+                     "SELECT pawl.enqueue('c'); COMMIT");
+        EXPECT(bell_wait(ear.bell, LONG_US));
+        EXPECT(bell_posted(ear.bell) && !bell_posted(ear.bell));
+        EXPECT(!bell_wait(ear.bell, QUIET_US));
+        cut_all(box);
+        EXPECT(bell_wait(ear.bell, LONG_US));
+        EXPECT(bell_posted(ear.bell));  // may have been, meanwhile
+    }
+    box_reopen(box);
+    must_enqueue(box, "report");
+    EXPECT(bell_wait(ear.bell, LONG_US));
+    EXPECT(!bell_posted(ear.bell));
+    must_sweep(box);
+    ear_close(&ear);
+}
+
+TEST_EACH_DB(RUN_10_a_job_in_sql_that_is_rolled_back_rings_nobody)
+{
+    struct ear ear = ear_open(box);
+    box_sql(box, "BEGIN; SELECT pawl.enqueue('a'); ROLLBACK");
+    EXPECT(!bell_wait(ear.bell, QUIET_US));
+    ear_close(&ear);
+}
+
 // Another store in the same database has the same channel.
 TEST_EACH_DB(RUN_10_news_of_another_store_ring_nobody)
 {

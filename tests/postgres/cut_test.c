@@ -4,49 +4,19 @@
 //
 // Each job has a key of its own. Were a commit taken for lost that was not, the job would be
 // enqueued again and found to be known; were it taken for done, the job would be missing.
+#include "adding.h"
 #include "cutter.h"
-#include "fixture.h"
-#include "run/pipeline.h"
 #include "torture.h"
 
 enum { CUTS_SAMPLE = 30 };
 
-struct adding {
-    struct operation operation;
-    struct contract contract;
-    struct job job;
-    bool deduplicated;
-};
-
-static bool add(struct tx *tx, struct operation *self, struct pawl_error *err)
-{
-    struct adding *adding = (struct adding *)self;
-    return job_enqueue(tx, &adding->contract, &adding->job, &adding->deduplicated, err);
-}
-
-static struct pipeline *pipeline_through(struct box *box, struct str url)
-{
-    struct pipeline *pipeline = NULL;
-    struct pawl_error err = {0};
-    struct pipeline_options options = {
-        .db = { .url = url, .world = world_real() },
-        .by_hand = true,
-    };
-    (void)box;
-    MUST(pipeline_open(&pipeline, &options, &err));
-    return pipeline;
-}
-
 static bool enqueue_once(struct box *box, struct pipeline *pipeline)
 {
     struct pawl_error err = {0};
-    struct adding adding = {
-        .operation = { .run = add, .arena = test_arena(), .caller = &box->caller },
-        .contract = contract_for(box, "report"),
-    };
-    if (!pipeline_do(pipeline, &adding.operation, &err))
+    bool known = false;
+    if (!enqueue_through(pipeline, box, contract_for(box, "report"), &known, &err))
         print_error("%s\n", err.message);
-    return err.code == PAWL_OK && !adding.deduplicated;
+    return err.code == PAWL_OK && !known;
 }
 
 TEST_EACH_DB(OPS_9_a_commit_whose_answer_was_cut_off_is_answered_truly)
@@ -55,7 +25,7 @@ TEST_EACH_DB(OPS_9_a_commit_whose_answer_was_cut_off_is_answered_truly)
                                .planned = torture_asked("POSTGRES_CUTS", CUTS_SAMPLE) };
     struct str url;
     struct cutter *cutter = cutter_open(box->directory, box->url, &url);
-    struct pipeline *pipeline = pipeline_through(box, url);
+    struct pipeline *pipeline = pipeline_to(url, world_real());
     while (torture.tried < torture.planned) {
         cutter_arm(cutter, (enum cut)(CUT_BEFORE + torture.tried % (CUTS - 1)));
         bool once = enqueue_once(box, pipeline);

@@ -2,43 +2,18 @@
 // does not come, a second who writes.
 #include <stdio.h>
 
-#include "fixture.h"
-#include "run/pipeline.h"
+#include "adding.h"
 #include "store/hold.h"
 #include "store/store_url.h"
 
 static struct pipeline *pipeline_on(struct box *box)
 {
-    struct pipeline *pipeline = NULL;
-    struct pawl_error err = {0};
-    struct pipeline_options options = {
-        .db = { .url = box->url, .world = &box->world.world },
-        .by_hand = true,
-    };
-    MUST(pipeline_open(&pipeline, &options, &err));
-    return pipeline;
-}
-
-struct adding {
-    struct operation operation;
-    struct contract contract;
-    struct job job;
-};
-
-static bool add(struct tx *tx, struct operation *self, struct pawl_error *err)
-{
-    struct adding *adding = (struct adding *)self;
-    bool deduplicated = false;
-    return job_enqueue(tx, &adding->contract, &adding->job, &deduplicated, err);
+    return pipeline_to(box->url, &box->world.world);
 }
 
 static bool enqueue(struct box *box, struct pipeline *pipeline, struct pawl_error *err)
 {
-    struct adding adding = {
-        .operation = { .run = add, .arena = test_arena(), .caller = &box->caller },
-        .contract = contract_for(box, "report"),
-    };
-    return pipeline_do(pipeline, &adding.operation, err);
+    return enqueue_through(pipeline, box, contract_for(box, "report"), NULL, err);
 }
 
 // Ends every session of Pawl's, as an administrator or a server that stops would.

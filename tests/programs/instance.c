@@ -64,7 +64,7 @@ static void do_boot(struct self *self, struct str rest)
     if (rest.n && !str_int(rest, &rounds))
         exit(2);
     pipeline_set_more(self->pipeline, pause_halfway, &rounds);
-    bool done = boot_enter(self->pipeline, &self->instance, &total, &err);
+    bool done = boot_enter(self->pipeline, &self->instance, true, &total, &err);
     pipeline_set_more(self->pipeline, NULL, NULL);
     if (done)
         say(self, "ok %zu %zu %zu", total.ended, total.finished, total.damaged);

@@ -1,0 +1,34 @@
+-- compatible: 16
+-- Of instances behind a pooler, which have no session to hold their names by (src/store/hold.h).
+ALTER TABLE instances ADD COLUMN unheld INTEGER NOT NULL DEFAULT 0;
+
+-- PostgreSQL leaves what was removed or replaced where it is until it is vacuumed. Tables whose
+-- rows come and go are vacuumed by a number of rows, not by a share of what they once were, and
+-- without pauses: what lies dead in front of the waiting jobs is what a claim has to step over.
+--postgres: DO $$ DECLARE hot TEXT; BEGIN
+--postgres:   FOREACH hot IN ARRAY ARRAY['ready', 'parked', 'count_deltas', 'posted_jobs', 'job_waits',
+--postgres:     'job_endings', 'job_limit_holds', 'job_limit_waits']
+--postgres:   LOOP EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_scale_factor = 0,'
+--postgres:     'autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_threshold = -1,'
+--postgres:     'autovacuum_vacuum_cost_delay = 0)', hot); END LOOP;
+-- Few rows that are changed all the time: there is room for the next version on the same page.
+--postgres:   FOREACH hot IN ARRAY ARRAY['instances', 'leader', 'queue_counts', 'queue_flows',
+--postgres:     'idempotency_generations', 'job_limit_buckets', 'workers', 'job_batches', 'schedules']
+--postgres:   LOOP EXECUTE format('ALTER TABLE %I SET (fillfactor = 50,'
+--postgres:     'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,'
+--postgres:     'autovacuum_vacuum_cost_delay = 0)', hot); END LOOP;
+-- History: a fifth of it is too much to wait for.
+--postgres:   FOREACH hot IN ARRAY ARRAY['executions', 'outcomes', 'idempotency_keys']
+--postgres:   LOOP EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_scale_factor = 0.02,'
+--postgres:     'autovacuum_vacuum_threshold = 5000)', hot); END LOOP;
+--postgres: END $$;
+
+-- A job that came in SQL is looked for at once: one notification for a transaction, however many it
+-- has, because equal ones are one (src/store/postgres_bell.c).
+--postgres: CREATE FUNCTION pawl_tell_posted() RETURNS trigger LANGUAGE plpgsql AS $$
+--postgres: BEGIN
+--postgres:   PERFORM pg_notify('pawl_news', TG_TABLE_SCHEMA || ' posted');
+--postgres:   RETURN NULL;
+--postgres: END $$;
+--postgres: CREATE TRIGGER posted_jobs_tell AFTER INSERT ON posted_jobs
+--postgres: FOR EACH STATEMENT EXECUTE FUNCTION pawl_tell_posted();

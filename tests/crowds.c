@@ -1,0 +1,107 @@
+// All facts are the checker's; that a store verifies is looked at besides.
+#include "crowds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "checker.h"
+#include "engine/verify.h"
+
+uint64_t crowds_roll(struct crowds *crowds)
+{
+    uint64_t z = crowds->dice += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static struct process start(struct crowds *crowds, int number, const char *word)
+{
+    char seed[24], name[16], log[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)crowds_roll(crowds) >> 2);
+    snprintf(name, sizeof name, "crowd-%d", number);
+    snprintf(log, sizeof log, "crowd-%d.log", number);
+    struct process process = process_start("crowd", scratch_store(&crowds->scratch),
+                                           scratch_file(&crowds->scratch, log), name, seed,
+                                           "patient", word);
+    EXPECT(strcmp(process_hear(&process), "ready") == 0);
+    return process;
+}
+
+void crowds_start(struct crowds *crowds, uint64_t seed)
+{
+    *crowds = (struct crowds){ .scratch = scratch_open(), .dice = seed };
+    for (int i = 0; i < CROWDS; i++)
+        crowds->programs[i] = start(crowds, i, NULL);
+}
+
+void crowd_replace(struct crowds *crowds, int number)
+{
+    process_kill(&crowds->programs[number]);
+    crowds->programs[number] = start(crowds, number, NULL);
+}
+
+static void drain(struct crowds *crowds)
+{
+    static const char left[] = "SELECT count(*) FROM pawl_jobs WHERE completed_at IS NULL";
+    for (int i = 0; i < CROWDS; i++) {
+        EXPECT_INT(process_ended(&crowds->programs[i]), -1);  // it had no reason to end by itself
+        process_kill(&crowds->programs[i]);
+    }
+    for (int i = 0; i < CROWDS; i++)
+        crowds->programs[i] = start(crowds, i, "drain");
+    for (int i = 0; i < 3000 && scratch_number(&crowds->scratch, left) != 0; i++)
+        wait_ms(20);
+    EXPECT_INT(scratch_number(&crowds->scratch, left), 0);
+    for (int i = 0; i < CROWDS; i++)
+        EXPECT_INT(process_end(&crowds->programs[i]), 0);
+}
+
+static void print_violation(void *self, const struct violation *violation)
+{
+    (void)self;
+    print_error("%s: job %.*s: %.*s\n", violation->invariant, STR(violation->job_id),
+                STR(violation->detail));
+}
+
+static void must_verify(struct crowds *crowds)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    struct verified verified = {0};
+    struct db_options options = { .url = str_of(scratch_store(&crowds->scratch)) };
+    MUST(db_open(&db, &options, &err));
+    MUST(verify(db, &(struct verify_options){ .found = print_violation }, &verified, &err));
+    db_close(db);
+    EXPECT_INT(verified.violations, 0);
+}
+
+// That callers were told `busy` or `in_doubt` is no fault here; they ask again until they know.
+static bool is_fault(const struct check *check)
+{
+    return check->planted && strcmp(check->name, "errors") != 0;
+}
+
+static void judge(struct crowds *crowds, const char *title)
+{
+    sqlite3 *facts = checker_open(&crowds->scratch);
+    int64_t faults = 0;
+    printf("%s", title);
+    for (size_t i = 0; i < checks_count; i++) {
+        int64_t number = checker_count(facts, checks[i].name);
+        faults += is_fault(&checks[i]) ? number : 0;
+        printf(", %s %lld", checks[i].name, (long long)number);
+    }
+    printf("\n");
+    EXPECT(checker_count(facts, "succeeded") > 0);
+    checker_close(facts);
+    EXPECT_INT(faults, 0);
+}
+
+void crowds_end(struct crowds *crowds, const char *title)
+{
+    drain(crowds);
+    must_verify(crowds);
+    judge(crowds, title);
+    scratch_close(&crowds->scratch);
+}
