@@ -124,6 +124,7 @@ static void claim_answered(struct operation *self)
     r->claiming = false;
     r->maybe_more = failed || b->count == b->start + b->ahead || r->news != b->news;
     note_more_at(r, b->more_at);
+    size_t woken = 0;
     if (failed)
         note_trouble(r, &self->error);
     if (failed || b->count == 0) {
@@ -134,12 +135,13 @@ static void claim_answered(struct operation *self)
         r->batches_end = &b->next;
         r->prefetched += b->count;
         tick_renew_in_time(r, b);
-        for (size_t i = 0; i < b->count && i < r->idle; i++)
-            pthread_cond_signal(&r->work);
+        woken = b->count < r->idle ? b->count : r->idle;
     }
     pthread_cond_broadcast(&r->quiet);
     if (!failed)  // workers may have become idle, or jobs ready, while it was on its way
         claims_go_on(r);
+    for (size_t i = 0; i < woken; i++)  // last: they want the mutex
+        pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->mutex);
 }
 

@@ -432,13 +432,13 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
     pthread_mutex_lock(&p->mutex);
     bool closing = p->closing;
     bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
-    if (!closing && !full) {
+    if (!closing && !full)
         queue_add(&p->waiting, operation);
-        if (!operation->rides && p->waiting.count >= p->wanted)
-            pthread_cond_signal(&p->news);
-    }
+    bool tell = !closing && !full && !operation->rides && p->waiting.count >= p->wanted;
     p->figures.refused += full && !closing;
     pthread_mutex_unlock(&p->mutex);
+    if (tell)  // after the mutex: the writer would run into it, and sleep once more
+        pthread_cond_signal(&p->news);
     if (closing)
         return fail(err, PAWL_FULL, "the store is being closed");
     return !full
