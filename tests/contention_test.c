@@ -1,8 +1,11 @@
 // Several processes on one SQLite file: everybody is answered, nobody sees `database is locked`.
+#include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "checker.h"
 #include "process.h"
@@ -214,11 +217,16 @@ static int64_t log_bytes(const struct scratch *scratch)
     return about.st_size;
 }
 
-static struct process bounded(const struct scratch *scratch, const char *name)
+static struct process with_log_of(const struct scratch *scratch, const char *name, int most)
 {
     char bytes[16];
-    snprintf(bytes, sizeof bytes, "%d", WAL_BYTES_MAX);
+    snprintf(bytes, sizeof bytes, "%d", most);
     return process_start("puppet", scratch_store(scratch), name, bytes, "100");
+}
+
+static struct process bounded(const struct scratch *scratch, const char *name)
+{
+    return with_log_of(scratch, name, WAL_BYTES_MAX);
 }
 
 TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log)
@@ -267,6 +275,45 @@ TEST(RUN_4_readers_that_take_turns_do_not_make_the_log_grow)
     EXPECT(log_bytes(&scratch) <= WAL_BYTES_MAX + 2 * TRANSACTION_BYTES);
     sqlite3_close(readers[0]);
     sqlite3_close(readers[1]);
+    process_kill(&a);
+    scratch_close(&scratch);
+}
+
+struct relay {
+    sqlite3 *readers[2];
+    atomic_bool ended;
+};
+
+static void *take_turns(void *self)
+{
+    struct relay *relay = self;
+    foreign_read(relay->readers[0]);
+    size_t i = 0;
+    for (; !relay->ended; i++) {
+        usleep(2000);
+        foreign_read(relay->readers[(i + 1) % 2]);
+        foreign_run(relay->readers[i % 2], "COMMIT");
+    }
+    foreign_run(relay->readers[i % 2], "COMMIT");
+    return NULL;
+}
+
+// `pawl verify` reads like that for minutes, beside whoever writes.
+TEST(RUN_4_readers_that_take_turns_let_the_log_start_over_before_its_maximum)
+{
+    enum { MOST = 8 << 20 };
+    struct scratch scratch = scratch_open();
+    struct process a = with_log_of(&scratch, "A", MOST);
+    STARTS(process_ask(&a, "flood 1"), "ok");
+    struct relay relay = { .readers = { foreign(&scratch), foreign(&scratch) } };
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, take_turns, &relay) == 0);
+    HEARS(&a, "flood 300", "ok 300");
+    relay.ended = true;
+    pthread_join(thread, NULL);
+    EXPECT(log_bytes(&scratch) < MOST);
+    sqlite3_close(relay.readers[0]);
+    sqlite3_close(relay.readers[1]);
     process_kill(&a);
     scratch_close(&scratch);
 }

@@ -2,8 +2,8 @@
 //
 // WAL and synchronous=FULL: a commit that was answered is on disk. Every write transaction is
 // BEGIN IMMEDIATE under the file lock of lock.h, and only the holder of that lock checkpoints, so a
-// writer and a checkpoint never overlap. The log is kept and reused; it is copied back when it has
-// CHECKPOINT_FRAMES pages, and writing stops at `wal_bytes_max` if a foreign reader pins it.
+// writer and a checkpoint never overlap. The log is kept and reused; it is copied back when it is
+// long, and writing stops at `wal_bytes_max` if a foreign reader pins it: see sqlite_log.c.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,7 @@
 #include "store/bell.h"
 #include "store/sqlite.h"
 
-enum {
-    FRAME_BYTES = PAGE_BYTES + 24,
-    ROWS_AT_ONCE = 32,  // in one statement
-    CHECKPOINT_FRAMES = 4096,
-    SHORT_CHECKPOINT_FRAMES = 64,  // of a log that must not grow
-    READERS_WAIT_MS = 1000,
-    EMPTY_WAIT_MS = 50,
-};
+enum { ROWS_AT_ONCE = 32 };  // in one statement
 
 static enum pawl_code code_of(int result)
 {
@@ -38,7 +31,7 @@ static enum pawl_code code_of(int result)
 }
 
 // What was kept for this moment is given back: whoever tries again finds some room.
-static void notice_full_disk(struct sqlite *sqlite, int result)
+void sqlite_notice_full_disk(struct sqlite *sqlite, int result)
 {
     if (code_of(result) != PAWL_DISK_FULL || sqlite->read_only)
         return;
@@ -55,7 +48,7 @@ static void look_for_space(struct db *db)
 bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
 {
     int result = sqlite3_extended_errcode(sqlite->connection);
-    notice_full_disk(sqlite, result);
+    sqlite_notice_full_disk(sqlite, result);
     if (code_of(result) == PAWL_BUSY)  // not one of us: we wait for each other at the file lock
         return fail(err, PAWL_BUSY,
                     "%s: another program has held SQLite's lock for %lld ms: try again",
@@ -82,64 +75,9 @@ bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err)
     return sqlite_failed(sqlite, "statement refused", err);
 }
 
-// Copies the log back into the file. The caller holds the lock. Done is done: what could not be
-// copied because somebody reads it is tried again after a later commit. True when the log is all
-// copied; with SQLITE_CHECKPOINT_RESTART, when the next commit also starts it over.
-static bool checkpoint(struct sqlite *sqlite, int mode)
-{
-    int log = -1, copied = -1;
-    int result = sqlite3_wal_checkpoint_v2(sqlite->connection, NULL, mode, &log, &copied);
-    notice_full_disk(sqlite, result);
-    bool done = result == SQLITE_OK && log >= 0 && log == copied;
-    if (done)
-        sqlite->frames = 0;
-    else if (log >= 0)
-        sqlite->frames = log;
-    return done;
-}
-
-static int remember_frames(void *self, sqlite3 *connection, const char *name, int frames)
-{
-    (void)connection;
-    (void)name;
-    ((struct sqlite *)self)->frames = frames;
-    return SQLITE_OK;
-}
-
-// Copying back syncs the log first. A process that was killed may have written a commit and not
-// synced it: if that cannot be done now, what can be read here may be gone with the power, and
-// nobody may be told of it.
-bool sqlite_watch_log(struct sqlite *sqlite, struct pawl_error *err)
-{
-    sqlite3_wal_hook(sqlite->connection, remember_frames, sqlite);
-    return checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE)
-        || (sqlite3_errcode(sqlite->connection) & 0xff) != SQLITE_IOERR
-        || sqlite_failed(sqlite, "cannot bring its log to the disk", err);
-}
-
-static int64_t wal_bytes(const struct db *db)
-{
-    return (int64_t)((const struct sqlite *)db)->frames * FRAME_BYTES;
-}
-
 static bool log_to_empty(const struct db *db)
 {
     return ((const struct sqlite *)db)->log_to_empty;
-}
-
-static bool log_is_long(const struct sqlite *sqlite)
-{
-    return sqlite->frames >= (sqlite->db.is_short ? SHORT_CHECKPOINT_FRAMES : CHECKPOINT_FRAMES);
-}
-
-// Without waiting long for readers, unless told to: those that come meanwhile wait too.
-static bool empty_log(struct sqlite *sqlite, int wait_ms)
-{
-    sqlite3_busy_timeout(sqlite->connection, wait_ms);
-    bool emptied = checkpoint(sqlite, SQLITE_CHECKPOINT_TRUNCATE);
-    sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
-    sqlite->log_to_empty = sqlite->log_to_empty && !emptied;
-    return emptied;
 }
 
 static bool scrub(struct db *db, bool compact, struct pawl_error *err)
@@ -148,7 +86,7 @@ static bool scrub(struct db *db, bool compact, struct pawl_error *err)
     if (!lock_take(&sqlite->lock, err))
         return false;
     bool compacted = !compact || sqlite_execute(db, "VACUUM", err);
-    bool emptied = compacted && empty_log(sqlite, (int)(sqlite->lock.wait_us_max / 1000));
+    bool emptied = compacted && sqlite_log_empty(sqlite, (int)(sqlite->lock.wait_us_max / 1000));
     lock_give(&sqlite->lock);
     return emptied
         || (compacted
@@ -174,61 +112,9 @@ static void overwrite_no_more(struct sqlite *sqlite, bool committed)
     sqlite3_exec(sqlite->connection, "PRAGMA secure_delete=OFF", NULL, NULL, NULL);
 }
 
-// Writes and syncs a commit of its own, which changes nothing. What a commit in doubt has left
-// behind the end of the log is overwritten by it: as long as others have the store open nobody sees
-// that, but the next recovery would, after whoever asked has been told that it did not happen.
-static bool seal_log(struct sqlite *sqlite)
-{
-    sqlite->committing = true;
-    int result = sqlite3_exec(sqlite->connection, "PRAGMA application_id=1348564844", NULL, NULL,
-                              NULL);
-    sqlite->committing = false;
-    return result == SQLITE_OK;
-}
-
-static bool checkpoint_between(struct db *db, bool whole)
-{
-    struct sqlite *sqlite = sqlite_of(db);
-    bool empties = sqlite->log_to_empty && !whole;
-    if ((!whole && !empties && !log_is_long(sqlite)) || !lock_take(&sqlite->lock, NULL))
-        return false;
-    if (empties) {
-        bool emptied = empty_log(sqlite, EMPTY_WAIT_MS);
-        lock_give(&sqlite->lock);
-        return emptied;
-    }
-    bool done = whole ? checkpoint(sqlite, SQLITE_CHECKPOINT_FULL) && seal_log(sqlite)
-                      : checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
-    lock_give(&sqlite->lock);
-    return done;
-}
-
 static void ring(struct db *db)
 {
     bell_ring_others(sqlite_of(db)->lock.fd);
-}
-
-// A log that is all copied starts over only when nobody reads from it any more. Readers that
-// overlap would keep it growing, so here the writer waits for them: those that come now read the
-// file.
-static bool log_has_room(struct sqlite *sqlite, struct pawl_error *err)
-{
-    if (wal_bytes(&sqlite->db) < sqlite->wal_bytes_max)
-        return true;
-    bool copied = checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
-    if (!copied && wal_bytes(&sqlite->db) < sqlite->wal_bytes_max)
-        return true;  // another process has started it over since
-    int busy_ms = (int)(sqlite->lock.wait_us_max / 1000);
-    sqlite3_busy_timeout(sqlite->connection,
-                         busy_ms < READERS_WAIT_MS ? busy_ms : READERS_WAIT_MS);
-    bool room = copied && checkpoint(sqlite, SQLITE_CHECKPOINT_RESTART);
-    sqlite3_busy_timeout(sqlite->connection, busy_ms);
-    if (room)
-        return true;
-    return fail(err, PAWL_FULL, "%s: the write-ahead log has reached %lld MiB because a reader "
-                                "holds an old snapshot: end that reader, then try again",
-                sqlite->path,
-                (long long)(sqlite->wal_bytes_max >> 20));
 }
 
 // A file that was removed or replaced can still be written, by those who have it open: what they
@@ -252,7 +138,7 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
         return fail(err, PAWL_STORE, "%s was opened for reading only", sqlite->path);
     if (!lock_take(&sqlite->lock, err))
         return false;
-    if (file_is_there(sqlite, err) && log_has_room(sqlite, err)
+    if (file_is_there(sqlite, err) && sqlite_log_has_room(sqlite, err)
         && sqlite_execute(db, "BEGIN IMMEDIATE", err)) {
         sqlite->writing = true;
         sqlite->uncounted = false;
@@ -305,8 +191,8 @@ static bool commit(struct db *db, struct pawl_error *err)
     overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
         assert(!sqlite_gathered(sqlite->connection));  // or it was not written
-        if (sqlite->writing && !sqlite->checkpoint_by_hand && log_is_long(sqlite))
-            checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
+        if (sqlite->writing && !sqlite->checkpoint_by_hand && sqlite_log_is_long(sqlite))
+            sqlite_log_copy(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
         return true;
     }
@@ -537,17 +423,6 @@ static bool column_null(void *cursor, int column)
     return sqlite3_column_type(((struct statement *)cursor)->handle, column) == SQLITE_NULL;
 }
 
-// Leaves a file that is whole without its log, so that a copy of a store nobody uses is a copy of
-// all of it. When somebody else is writing just now it is theirs to do.
-static void checkpoint_at_close(struct sqlite *sqlite)
-{
-    sqlite->lock.wait_us_max = 0;
-    if (sqlite->db.broken || sqlite->frames == 0 || !lock_take(&sqlite->lock, NULL))
-        return;
-    checkpoint(sqlite, SQLITE_CHECKPOINT_PASSIVE);
-    lock_give(&sqlite->lock);
-}
-
 static void close_all(struct db *db)
 {
     struct sqlite *sqlite = sqlite_of(db);
@@ -558,7 +433,7 @@ static void close_all(struct db *db)
     }
     if (sqlite->connection) {
         rollback(db);
-        checkpoint_at_close(sqlite);
+        sqlite_log_close(sqlite);
         sqlite_unguard(sqlite);
     }
     // A statement that a guest has not finalized keeps what is left of the connection.
@@ -585,8 +460,8 @@ const struct db_driver sqlite_driver = {
     .column_int = column_int,
     .column_text = column_text,
     .column_null = column_null,
-    .wal_bytes = wal_bytes,
-    .checkpoint = checkpoint_between,
+    .wal_bytes = sqlite_log_bytes,
+    .checkpoint = sqlite_log_maintain,
     .log_to_empty = log_to_empty,
     .overwrite = overwrite,
     .scrub = scrub,

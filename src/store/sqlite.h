@@ -1,8 +1,8 @@
 // The SQLite driver's own page: what its files share. Nothing outside them sees it.
 //
 // sqlite_open.c opens a file and sets it up; db_sqlite.c runs transactions and statements on it;
-// sqlite_gather.c writes its log in large pieces; sqlite_guest.c keeps the application's SQL away
-// from what is Pawl's; sqlite_copy.c copies files.
+// sqlite_log.c copies its log back; sqlite_gather.c writes it in large pieces; sqlite_guest.c keeps
+// the application's SQL away from what is Pawl's; sqlite_copy.c copies files.
 #pragma once
 
 #include <sqlite3.h>
@@ -46,7 +46,9 @@ struct sqlite {
     bool application;  // a text for tx_execute is being prepared
     struct guest guest;
     bool checkpoint_by_hand;
-    int frames;  // in the log after the last commit
+    int frames;             // in the log after the last commit
+    bool copied;            // all of them are in the file as well
+    int64_t start_over_at;  // once the log is so long, the writer waits for those that read from it
     int64_t changes_before;    // rows that the connection had changed when the transaction began
     int64_t changes_fleeting;  // since then, by statements that are marked so
     bool uncounted;            // and by SQL that is not one of the named queries
@@ -81,8 +83,23 @@ CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
 // Runs Pawl's own SQL that answers no rows.
 CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err);
 
+// What is kept for a full disk is given back if the result says that it is full.
+void sqlite_notice_full_disk(struct sqlite *sqlite, int result);
+
 // Learns how long the log is, now and after every commit. The caller holds the lock.
 CHECKED bool sqlite_watch_log(struct sqlite *sqlite, struct pawl_error *err);
+
+// Copies the log back into the file. The caller holds the lock. Done is done: what could not be
+// copied because somebody reads it is tried again after a later commit. True when the log is all
+// copied; with SQLITE_CHECKPOINT_RESTART, when the next commit also starts it over.
+bool sqlite_log_copy(struct sqlite *sqlite, int mode);
+bool sqlite_log_maintain(struct db *db, bool whole);
+bool sqlite_log_empty(struct sqlite *sqlite, int wait_ms);
+void sqlite_log_close(struct sqlite *sqlite);
+
+int64_t sqlite_log_bytes(const struct db *db);  // that are to be copied back
+bool sqlite_log_is_long(const struct sqlite *sqlite);
+CHECKED bool sqlite_log_has_room(struct sqlite *sqlite, struct pawl_error *err);
 
 // The name of a file system that gathers what is written to the log until that is synced, over the
 // one that is SQLite's default now: only for a connection that syncs at every commit. NULL: no
