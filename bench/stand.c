@@ -105,6 +105,7 @@ static bool claim(struct tx *tx, struct group *g, const struct str *types, size_
         .queue_count = 1,
         .job_types = types,
         .job_type_count = type_count,
+        .turns = &s->turns,
         .limit = g->limit,
         .lease_us = LEASE_US_MAX,
         .start = g->start,

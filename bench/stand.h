@@ -27,6 +27,7 @@ struct stand {
     struct execution *executions;  // ... and, side by side, what the claim said
     size_t lease_count;
     long made;                     // so many jobs so far: whose turn it is
+    struct turns turns;            // what its claims took: a worker keeps that from one to the next
 };
 
 #define STAND_QUEUE "q:bench"

@@ -17,7 +17,7 @@ refused() { # refused STATUS PATTERN WORDS...: it says why, and prints no figure
 
 shows() { grep -qE -- "$1" .out; }
 nothing_left() { [ -z "$(ls -A temporary)" ]; }
-jobs_in() { "$pawl" jobs --limit 10000 --json --store "$1" | python3 -c \
+jobs_in() { "$pawl" jobs --limit 10000 --json --store "$@" | python3 -c \
     'import json, sys; print(len(json.load(sys.stdin)["items"]))'; }
 sound() { "$pawl" verify --store "$1" >.out 2>.err; }
 
@@ -106,6 +106,15 @@ check BENCH_leaves_a_sound_store sound sqlite:mine.db
 check BENCH_makes_a_new_store bench --store sqlite:new.db --json
 check BENCH_ends_all_its_jobs is \
     "$("$pawl" jobs --state QUEUED --store sqlite:new.db --json | grep -c job_id)" 0
+
+# The worker remembers whose turn it was, as every worker does, so the first org is not served first
+# in every claim.
+ended_of() { # ended_of N: jobs of the Nth org that the lifecycles have ended
+    jobs_in sqlite:orgs.db --org "00000000-0000-7000-8000-00000000000$1" \
+        --type bench.000000000000 --state SUCCEEDED
+}
+check BENCH_orgs_have_jobs_on_one_store bench --queued 120 --orgs 3 --store sqlite:orgs.db --json
+check BENCH_its_worker_lets_orgs_take_turns test "$(ended_of 0)" -lt $((2 * $(ended_of 2)))
 check BENCH_cleans_up_beside_the_store is "$(find . -name 'pawl-bench-*')" ''
 
 # ----- refusals
