@@ -1,4 +1,4 @@
-// Several processes on one SQLite file: everybody is answered, nobody sees `database is locked`.
+// Several processes on one store: everybody is answered, nobody sees `database is locked`.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int64_t longest_streak(const struct scratch *scratch)
         scratch, "WITH e AS (SELECT lease_owner AS w, row_number() OVER (ORDER BY exec_id) AS n,"
                  " row_number() OVER (PARTITION BY lease_owner ORDER BY exec_id) AS m"
                  " FROM pawl_executions WHERE attempt = 1)"
-                 " SELECT max(c) FROM (SELECT count(*) AS c FROM e GROUP BY w, n - m)");
+                 " SELECT max(c) FROM (SELECT count(*) AS c FROM e GROUP BY w, n - m) AS streaks");
 }
 
 // Each process adds and does `share` jobs; then the checker looks at all of it.
@@ -147,6 +147,7 @@ static void foreign_read(sqlite3 *connection)
     foreign_run(connection, "BEGIN; SELECT count(*) FROM jobs");
 }
 
+SQLITE_ONLY(RUN_4_a_foreign_writer_makes_callers_wait_and_not_fail, "the lock of a file")
 TEST(RUN_4_a_foreign_writer_makes_callers_wait_and_not_fail)
 {
     struct scratch scratch = scratch_open();
@@ -221,6 +222,8 @@ static struct process bounded(const struct scratch *scratch, const char *name)
     return process_start("puppet", scratch_store(scratch), name, bytes, "100");
 }
 
+SQLITE_ONLY(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log,
+            "the log of an SQLite file")
 TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log)
 {
     struct scratch scratch = scratch_open();
@@ -245,6 +248,7 @@ TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log
 }
 
 // Readers that are short but overlap never leave the log without one: it must not grow for that.
+SQLITE_ONLY(RUN_4_readers_that_take_turns_do_not_make_the_log_grow, "the log of an SQLite file")
 TEST(RUN_4_readers_that_take_turns_do_not_make_the_log_grow)
 {
     struct scratch scratch = scratch_open();
