@@ -336,7 +336,7 @@ SELECT q.id FROM queues q
    AND q.id IN (SELECT queue FROM filled
                 UNION
                 SELECT queue FROM executions
-                 WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1)
+                 WHERE coalesce(finished_at, 0) = 0 AND finish_at IS NOT NULL AND finish_at <= $1)
  ORDER BY q.id;
 
 -- name: ready_next_type
@@ -356,16 +356,12 @@ SELECT coalesce(min(type), 0) FROM ready
 -- name: ready_lane_of_project
 SELECT rank, job, attempt, serial_key FROM ready
  WHERE org = $1 AND project = $2 AND queue = $3 AND type = $4 AND (rank, job) > ($5, $6)
- ORDER BY rank, job LIMIT $7
---postgres: FOR UPDATE SKIP LOCKED
-;
+ ORDER BY rank, job LIMIT $7;
 
 -- name: ready_lane
 SELECT rank, job, attempt, serial_key FROM ready
  WHERE queue = $1 AND type = $2 AND org = $3 AND (rank, job) > ($4, $5)
- ORDER BY rank, job LIMIT $6
---postgres: FOR UPDATE SKIP LOCKED
-;
+ ORDER BY rank, job LIMIT $6;
 
 -- The same with the jobs, for a claim that takes what it reads: behind the columns of the place
 -- those of job_load_new.
@@ -384,9 +380,7 @@ SELECT r.rank, r.job, r.attempt, r.serial_key,
   LEFT JOIN parked p ON p.job = r.job
   LEFT JOIN outcomes x ON x.job = r.job
  WHERE r.queue = $1 AND r.type = $2 AND r.org = $3 AND (r.rank, r.job) > ($4, $5)
- ORDER BY r.rank, r.job LIMIT $6
---postgres: FOR UPDATE OF r SKIP LOCKED
-;
+ ORDER BY r.rank, r.job LIMIT $6;
 
 -- name: parked_insert
 INSERT INTO parked (job, org, reason, due_at, serial_key) VALUES ($1, $2, $3, $4, $5);
@@ -595,9 +589,11 @@ UPDATE executions SET finish_at = $5, finish_failures = $6, lease_expires_at = $
 UPDATE executions SET finish_at = $3, finish_failures = $4, lease_expires_at = $2
  WHERE id = $1 AND status = 'COMMITTED';
 
+-- Those that wait have an index of their own. To be asked whether finished_at IS NULL would lead
+-- PostgreSQL to the one of live executions, and past all that have ended since the last vacuum.
 -- name: execution_finish_due
 SELECT id FROM executions
- WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at <= $1
+ WHERE coalesce(finished_at, 0) = 0 AND finish_at IS NOT NULL AND finish_at <= $1
    AND queue = $2 AND (type = $3 OR $3 = 0) AND (org = $4 OR $4 = 0)
    AND NOT EXISTS (SELECT 1 FROM queue_pauses p
                     WHERE p.queue = executions.queue AND p.org = executions.org)
@@ -625,7 +621,7 @@ SELECT coalesce(min(lease_expires_at), 0) FROM executions
 
 -- name: execution_next_finish
 SELECT coalesce(min(finish_at), 0) FROM executions
- WHERE finished_at IS NULL AND finish_at IS NOT NULL AND finish_at > $1;
+ WHERE coalesce(finished_at, 0) = 0 AND finish_at IS NOT NULL AND finish_at > $1;
 
 -- Live runs of an earlier boot of this instance.
 -- name: execution_orphans

@@ -36,13 +36,14 @@ static void tell_all(struct process *process, const char *const *lines)
 
 #define TELLS(process, ...) tell_all((process), (const char *const[]){ __VA_ARGS__, NULL })
 
-// How many jobs are in this state, and of this failure type (any when NULL).
+// How many jobs are in this state, and of this failure type (of none when NULL).
 static int64_t jobs(const struct scratch *scratch, const char *state, const char *failure)
 {
     char sql[200];
     snprintf(sql, sizeof sql,
-             "SELECT count(*) FROM pawl_jobs WHERE state = '%s' AND failure_type IS %s%s%s",
-             state, failure ? "'" : "", failure ? failure : "NULL", failure ? "'" : "");
+             "SELECT count(*) FROM pawl_jobs WHERE state = '%s'"
+             " AND coalesce(failure_type, '') = '%s'",
+             state, failure ? failure : "");
     return scratch_number(scratch, sql);
 }
 
@@ -258,6 +259,7 @@ TEST(RUN_5_of_two_processes_that_start_at_once_one_has_the_name)
     end(&scratch);
 }
 
+SQLITE_ONLY(RUN_5_a_name_is_held_by_every_path_that_leads_to_the_store, "paths of a file")
 TEST(RUN_5_a_name_is_held_by_every_path_that_leads_to_the_store)
 {
     struct scratch scratch = scratch_open();
@@ -308,6 +310,8 @@ TEST(RUN_5_a_program_that_the_holder_started_does_not_keep_its_name)
 }
 
 // A child that was forked and did not become another program has the hold as well.
+SQLITE_ONLY(RUN_5_a_forked_child_keeps_the_name_until_it_ends,
+            "a lock of a file; a session ends with what its owner says to the server")
 TEST(RUN_5_a_forked_child_keeps_the_name_until_it_ends)
 {
     struct scratch scratch = scratch_open();
@@ -336,6 +340,7 @@ TEST(RUN_5_a_forked_child_keeps_the_name_until_it_ends)
 
 // Without its lock file a store has no holds. Two processes may then have one name; the fence
 // decides who goes on.
+SQLITE_ONLY(RUN_5_when_the_lock_file_is_removed_the_newer_process_goes_on, "the lock file")
 TEST(RUN_5_when_the_lock_file_is_removed_the_newer_process_goes_on)
 {
     struct scratch scratch = scratch_open();

@@ -1,4 +1,4 @@
-// Several processes on one SQLite file: everybody is answered, nobody sees `database is locked`.
+// Several processes on one store: everybody is answered, nobody sees `database is locked`.
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ static int64_t longest_streak(const struct scratch *scratch)
         scratch, "WITH e AS (SELECT lease_owner AS w, row_number() OVER (ORDER BY exec_id) AS n,"
                  " row_number() OVER (PARTITION BY lease_owner ORDER BY exec_id) AS m"
                  " FROM pawl_executions WHERE attempt = 1)"
-                 " SELECT max(c) FROM (SELECT count(*) AS c FROM e GROUP BY w, n - m)");
+                 " SELECT max(c) FROM (SELECT count(*) AS c FROM e GROUP BY w, n - m) AS streaks");
 }
 
 // Each process adds and does `share` jobs; then the checker looks at all of it.
@@ -150,6 +150,7 @@ static void foreign_read(sqlite3 *connection)
     foreign_run(connection, "BEGIN; SELECT count(*) FROM jobs");
 }
 
+SQLITE_ONLY(RUN_4_a_foreign_writer_makes_callers_wait_and_not_fail, "the lock of a file")
 TEST(RUN_4_a_foreign_writer_makes_callers_wait_and_not_fail)
 {
     struct scratch scratch = scratch_open();
@@ -229,6 +230,8 @@ static struct process bounded(const struct scratch *scratch, const char *name)
     return with_log_of(scratch, name, WAL_BYTES_MAX);
 }
 
+SQLITE_ONLY(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log,
+            "the log of an SQLite file")
 TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log)
 {
     struct scratch scratch = scratch_open();
@@ -253,6 +256,7 @@ TEST(RUN_4_a_reader_with_an_old_snapshot_stops_writers_at_the_maximum_of_the_log
 }
 
 // Readers that are short but overlap never leave the log without one: it must not grow for that.
+SQLITE_ONLY(RUN_4_readers_that_take_turns_do_not_make_the_log_grow, "the log of an SQLite file")
 TEST(RUN_4_readers_that_take_turns_do_not_make_the_log_grow)
 {
     struct scratch scratch = scratch_open();
@@ -299,6 +303,8 @@ static void *take_turns(void *self)
 }
 
 // `pawl verify` reads like that for minutes, beside whoever writes.
+SQLITE_ONLY(RUN_4_readers_that_take_turns_let_the_log_start_over_before_its_maximum,
+            "the log of an SQLite file")
 TEST(RUN_4_readers_that_take_turns_let_the_log_start_over_before_its_maximum)
 {
     enum { MOST = 8 << 20 };

@@ -128,6 +128,8 @@ static bool damage_found(const struct damage *damage)
     return large.of_wanted > 0 && small.count == large.count;
 }
 
+SQLITE_ONLY(EXEC_8_verify_reports_each_kind_of_damage,
+            "its damage is in SQLite's words; what finds it is the same SQL on both")
 TEST(EXEC_8_verify_reports_each_kind_of_damage)
 {
     size_t missed = 0;

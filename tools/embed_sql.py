@@ -172,6 +172,12 @@ def copies_in_c(copies):
     return lines + ["    { .name = 0 },", "};", ""]
 
 
+def write(path, text):
+    """What stays as it was keeps its time: whoever includes it need not be compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--output-dir", type=pathlib.Path, required=True)
@@ -216,11 +222,11 @@ def main():
         postgres += [f"PREPARE {q['name']} AS", q[POSTGRES] + ";", ""]
 
     out = options.output_dir
-    (out / "queries.gen.h").write_text("\n".join(header))
-    (out / "queries.gen.c").write_text("\n".join(source))
-    (out / "queries.postgres.sql").write_text("\n".join(postgres))
     tables = "\n".join(dialect(path.read_text(), POSTGRES) for path in schema)
-    (out / "schema.postgres.sql").write_text(tables + "\n")
+    write(out / "queries.gen.h", "\n".join(header))
+    write(out / "queries.gen.c", "\n".join(source))
+    write(out / "queries.postgres.sql", "\n".join(postgres))
+    write(out / "schema.postgres.sql", tables + "\n")
 
 
 main()

@@ -6,7 +6,11 @@
 #include "engine/queue.h"
 #include "store/names.h"
 
-enum { LANE_ROWS = 64, LANES_MAX = 4096, PAUSED_MAX = 1000, MANY_A_LANE = 4 };
+enum { LANE_ROWS = 64,
+       LANE_ROWS_DISTANT = 512,
+       LANES_MAX = 4096,
+       PAUSED_MAX = 1000,
+       MANY_A_LANE = 4 };
 #define LIMITED_LOOK_US MILLISECONDS(100)
 
 // Of one project, if the caller is limited to some.
@@ -87,21 +91,26 @@ static size_t filled_lanes(const struct lanes *lanes)
 }
 
 // What is read and not taken was read in vain: of several lanes each is likely to give its part of
-// the turn. A lane whose part is large gives most of what is read, and so is read with the jobs.
-static size_t rows_wanted(const struct lanes *lanes, struct lane *lane, size_t room)
+// the turn. A lane whose part is large gives most of what is read, and so is read with the jobs; of
+// a store at the end of a wire every lane is, for there a question costs more than its answer.
+static size_t rows_wanted(const struct tx *tx, const struct lanes *lanes, struct lane *lane,
+                          size_t room)
 {
     bool bounded = !has_all_turns(lanes) && (size_t)lanes->turn->left < room;
     size_t turn = bounded ? (size_t)lanes->turn->left : room, filled = filled_lanes(lanes);
     size_t wanted = filled > 1 ? turn / filled + 1 : turn;
-    lane->with_jobs = lanes->only_queue && (filled == 1 || wanted > MANY_A_LANE);
-    return wanted > LANE_ROWS ? LANE_ROWS : wanted;
+    bool distant = db_is_distant(tx->db);
+    size_t most = distant ? LANE_ROWS_DISTANT : LANE_ROWS;
+    lane->with_jobs = distant
+                   || (lanes->only_queue && (filled == 1 || wanted > MANY_A_LANE));
+    return wanted > most ? most : wanted;
 }
 
 // The rows that were there stay where they are, in the arena.
 static bool lane_fill(struct tx *tx, const struct lanes *lanes, struct lane *lane, size_t room,
                       struct pawl_error *err)
 {
-    size_t wanted = rows_wanted(lanes, lane, room);
+    size_t wanted = rows_wanted(tx, lanes, lane, room);
     SCOPED(rows) struct rows rows = {0};
     if (!lane_ask(tx, lanes, lane, wanted, &rows, err))
         return false;

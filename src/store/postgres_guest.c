@@ -12,7 +12,8 @@
 #include "store/guest.h"
 #include "store/postgres.h"
 
-enum { TERMS_BYTES = 4096 };
+enum { TERMS_BYTES = 4096,
+       VIRTUAL_MS = 300000 };
 
 // ----- text that cannot end its transaction
 
@@ -95,13 +96,22 @@ static bool are_as_before(struct str before, struct str after, struct pawl_error
 
 // ----- coming and going
 
+// Rounded up: what the server stops is late by our clock too, and called that. In virtual time none
+// goes by while the server works.
+static int64_t left_ms(const struct postgres *postgres)
+{
+    int64_t left_us = postgres->guest.until - world_monotonic(postgres->db.world);
+    if (postgres->db.world != world_real())
+        return VIRTUAL_MS;
+    return left_us > 0 ? (left_us + 999) / 1000 : 1;
+}
+
 static bool let_in(struct postgres *postgres, struct arena *arena, struct str *ours,
                    struct pawl_error *err)
 {
     char terms[GUEST_PATH_BYTES + 128];
-    int64_t left_ms = (postgres->guest.until - world_monotonic(postgres->db.world)) / 1000;
     snprintf(terms, sizeof terms, "SET LOCAL search_path = %s; SET LOCAL statement_timeout = %lld",
-             postgres->guest_path, (long long)(left_ms > 0 ? left_ms : 1));
+             postgres->guest_path, (long long)left_ms(postgres));
     return set_and_look(postgres, terms, arena, ours, err);
 }
 
