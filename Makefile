@@ -65,7 +65,7 @@ tsan: ## the C tests under ThreadSanitizer, in build-tsan
 	@tools/build build-tsan -Db_sanitize=thread -Doptimization=1 -Dwerror=false
 	@tools/run-tests build-tsan --timeout-multiplier 5 --suite c
 
-coverage: ## lines and branches of the engine that the C tests reach, in build-coverage
+coverage: ## lines and branches of the engine that the tests reach, in build-coverage
 	@tools/packages build test
 	@tools/coverage
 
@@ -114,6 +114,11 @@ torture-nth: ## every STRIDE=1st allocation, file operation and store call fails
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_program_test
+
+torture-calls: ## each operation of each C test with every store call and allocation of it failing
+	@tools/packages build test
+	@tools/build build
+	@REHEARSALS=3 tools/run-tests build --suite c --timeout-multiplier 10
 
 torture-answers: ## every test with 1 in LOST=100 commits done and reported failed, ROUNDS=3 times
 	@tools/packages build test

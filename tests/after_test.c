@@ -182,7 +182,7 @@ TEST_EACH_DB(JOB_11_a_job_that_waits_can_be_changed_and_waits_on)
         .has_queue = true,
         .queue = S("q:exports"),
     };
-    OK(job_change(tx, last.id, &change, &last, err));
+    OK_FROM(last, job_change(tx, last.id, &change, &last, err));
     EXPECT_INT(last.phase, PHASE_BLOCKED);
     succeed(box, "first");
     EXPECT_INT(must_load(box, last.id).phase, PHASE_READY);
@@ -267,7 +267,7 @@ TEST_EACH_DB(JOB_11_a_held_job_fails_when_it_is_submitted)
     struct job last = must_add(box, &contract), behind = add_after(box, "behind", last.id);
     break_off(box, "first");
     EXPECT_INT(must_load(box, last.id).state, JOB_CREATED);
-    OK(job_submit(tx, last.id, &last, err));
+    OK_FROM(last, job_submit(tx, last.id, &last, err));
     EXPECT_INT(last.state, JOB_FAILED);
     expect_ended(box, last.id, JOB_FAILED, FAILURE_DEPENDENCY_FAILED);
     expect_ended(box, behind.id, JOB_FAILED, FAILURE_DEPENDENCY_FAILED);
@@ -281,7 +281,7 @@ TEST_EACH_DB(JOB_11_a_held_job_that_names_a_failed_one_is_held_until_it_is_submi
     contract.hold = true;
     struct job last = must_add(box, &contract);
     EXPECT_INT(last.state, JOB_CREATED);
-    OK(job_submit(tx, last.id, &last, err));
+    OK_FROM(last, job_submit(tx, last.id, &last, err));
     EXPECT_INT(last.failure_type, FAILURE_DEPENDENCY_FAILED);
 }
 
@@ -291,7 +291,7 @@ TEST_EACH_DB(JOB_11_a_held_job_waits_on_after_it_is_submitted)
     struct contract contract = waiter(box, "last", &first, 1);
     contract.hold = true;
     struct job last = must_add(box, &contract);
-    OK(job_submit(tx, last.id, &last, err));
+    OK_FROM(last, job_submit(tx, last.id, &last, err));
     EXPECT_INT(last.phase, PHASE_BLOCKED);
     succeed(box, "first");
     EXPECT_INT(must_load(box, last.id).phase, PHASE_READY);
@@ -316,7 +316,7 @@ TEST_EACH_DB(JOB_11_a_purge_ends_what_waits_for_others)
     struct job last = add_after(box, "last", first);
     struct purge purge = { .queue = S("q:default") };
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 10, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 10, err));
     expect_ended(box, first, JOB_FAILED, FAILURE_RESOURCE_EXHAUSTED);
     expect_ended(box, last.id, JOB_FAILED, FAILURE_RESOURCE_EXHAUSTED);
 }
@@ -412,7 +412,7 @@ TEST_EACH_DB(OPS_10_jobs_of_another_org_or_project_cannot_be_waited_for)
     box->caller.project_count = 1;
     struct problems problems = { .arena = test_arena() };
     struct link_plan plan;
-    OK(links_plan(tx, &contract, "jobs[4].", &problems, &plan, err));
+    OK_FROM(problems, links_plan(tx, &contract, "jobs[4].", &problems, &plan, err));
     EXPECT_INT(problems.count, 3);
     EXPECT_STR(problems.list[0].field, "jobs[4].after[0]");
     EXPECT_STR(problems.list[2].field, "jobs[4].after[2]");

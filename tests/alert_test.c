@@ -95,7 +95,7 @@ TEST_EACH_DB(OPS_8_success_retries_and_cancellation_raise_none)
     lease = must_start(box, "A");
     must_fail(box, &lease, ERROR_TRANSIENT);
     struct job job = must_enqueue(box, "report");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     struct contract quiet = contract_with(box, "report", "lifecycle");
     must_add(box, &quiet);
     lease = must_start(box, "A");

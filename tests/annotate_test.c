@@ -156,11 +156,11 @@ TEST_EACH_DB(OPS_11_an_event_is_annotated_after_its_job_was_removed)
 {
     struct job job = must_enqueue(box, "report");
     int64_t enqueued = newest(box);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     pass(box, DAYS(40));
     struct removing r = { .keep = { .jobs_us = DAYS(30), .audit_us = DAYS(400) } };
     while (!r.done)
-        OK(retention_step(tx, &r, err));
+        OK_FROM(r, retention_step(tx, &r, err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 0);
     struct annotation note = { .job = job.id, .text = S("it was the last of its kind") };
     struct audit_event made;

@@ -215,8 +215,8 @@ TEST_EACH_DB(OPS_19_keys_and_orgs_leave_audit_events)
     box->caller.org_id = org_b;
     struct key_request request = request_for(box, ROLE_ADMIN);
     struct key key = must_key(box, &request, text);
-    OK(key_revoke(tx, key.key_id, &key, err));
-    OK(key_revoke(tx, key.key_id, &key, err));  // which changes nothing any more
+    OK_FROM(key, key_revoke(tx, key.key_id, &key, err));
+    OK_FROM(key, key_revoke(tx, key.key_id, &key, err));  // which changes nothing any more
     OK(org_disable(tx, org_b, &org, err));
     OK(org_disable(tx, org_b, &org, err));
     OK(events_of_org(tx, &(struct event_filter){0}, &list, err));
@@ -306,7 +306,7 @@ TEST_EACH_DB(OPS_10_a_long_list_of_keys_comes_in_pages)
     for (int i = 0; i < 7; i++)
         must_key(box, &request, text);
     do {
-        OK(key_list(tx, list.next, 3, &list, err));
+        OK_FROM(list, key_list(tx, list.next, 3, &list, err));
         EXPECT(list.count <= 3);
         seen += list.count;
     } while (list.next);
@@ -320,15 +320,15 @@ TEST_EACH_DB(OPS_10_the_use_of_a_key_is_noted_once_a_minute)
     struct key key = must_key(box, &request, text);
     bool found;
     OK(key_used(tx, key.key_id, err));
-    OK(key_find(tx, key.key_id, &key, &found, err));
+    OK_FROM(key, key_find(tx, key.key_id, &key, &found, err));
     pawl_time first = key.last_used_at;
     EXPECT(first > 0);
     pass(box, SECONDS(59));
     OK(key_used(tx, key.key_id, err));
-    OK(key_find(tx, key.key_id, &key, &found, err));
+    OK_FROM(key, key_find(tx, key.key_id, &key, &found, err));
     EXPECT_INT(key.last_used_at, first);
     pass(box, SECONDS(2));
     OK(key_used(tx, key.key_id, err));
-    OK(key_find(tx, key.key_id, &key, &found, err));
+    OK_FROM(key, key_find(tx, key.key_id, &key, &found, err));
     EXPECT(key.last_used_at > first);
 }

@@ -63,7 +63,7 @@ TEST_EACH_DB(OPS_24_another_org_or_project_does_not_find_it)
     EXPECT_INT(list.count, 2);
     OK(artifacts_find(tx, 0, 1, &list, err));
     EXPECT(id_eq(list.artifacts[0].id, open.id));
-    OK(artifacts_find(tx, list.next, 1, &list, err));
+    OK_FROM(list, artifacts_find(tx, list.next, 1, &list, err));
     EXPECT(id_eq(list.artifacts[0].id, made.id));
     box->caller.org_id = OTHER_ORG;
     REFUSED(PAWL_NOT_FOUND, artifact_load(tx, made.id, &found, err));
@@ -218,7 +218,7 @@ TEST_EACH_DB(OPS_24_every_input_that_is_wrong_is_named)
                                   "{\"artifact_id\":\"01900000-0000-7000-8000-000000000001\"},"
                                   "{\"file\":\"x\"}]}",
                                   STR(id_text(test_arena(), mine.id)));
-    OK(inputs_check(tx, &contract, "jobs[3].", &problems, err));
+    OK_FROM(problems, inputs_check(tx, &contract, "jobs[3].", &problems, err));
     EXPECT_INT(problems.count, 2);
     EXPECT_STR(problems.list[0].field, "jobs[3].payload.inputs[1].artifact_id");
     EXPECT_STR(problems.list[1].field, "jobs[3].payload.inputs[2].artifact_id");

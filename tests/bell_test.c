@@ -169,9 +169,9 @@ TEST_EACH_DB(RUN_10_a_job_that_must_wait_rings_only_when_its_time_has_come)
     contract.hold = true;
     struct job held = must_add(box, &contract);
     EXPECT(!rung(bell));
-    OK(job_submit(tx, held.id, &held, err));
+    OK_FROM(held, job_submit(tx, held.id, &held, err));
     EXPECT(rung(bell));
-    OK(job_cancel(tx, held.id, &held, err));
+    OK_FROM(held, job_cancel(tx, held.id, &held, err));
     EXPECT(!rung(bell));
     pass(box, SECONDS(60));
     must_sweep(box);

@@ -356,7 +356,7 @@ TEST_EACH_DB(EXEC_7_an_operator_may_end_a_commit_phase_that_keeps_failing)
     must_fail(box, &lease, ERROR_DEPENDENCY);
     must_fail(box, &lease, ERROR_DEPENDENCY);  // said twice, counted once
     EXPECT_INT(must_execution(box, lease.execution).finish_failures, 1);
-    OK(finish_end(tx, job.id, &job, err));
+    OK_FROM(job, finish_end(tx, job.id, &job, err));
     EXPECT_INT(job.state, JOB_SUCCEEDED);
     EXPECT_INT(events(box, job.id, EVENT_JOB_FINISH_ENDED), 1);
     REFUSED(PAWL_CONFLICT, finish_end(tx, job.id, &job, err));

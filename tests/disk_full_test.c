@@ -105,7 +105,7 @@ static void end_jobs(struct box *box)
     must_sweep(box);
     struct purge purge = { .queue = S("q:default") };
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 10, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 10, err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 0);
 }
 

@@ -61,7 +61,7 @@ TEST_EACH_DB(EXPLAIN_a_run_that_took_too_long)
 TEST_EACH_DB(EXPLAIN_a_job_that_was_cancelled_before_it_started)
 {
     struct job job = must_enqueue(box, "report");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_CANCELLED_WAITING, "cancelled before it started");
 }
 
@@ -71,7 +71,7 @@ TEST_EACH_DB(EXPLAIN_a_job_that_was_cancelled_between_two_attempts)
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
     must_fail(box, &lease, ERROR_TRANSIENT);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_CANCELLED_WAITING, "cancelled before it started");
 }
 
@@ -79,7 +79,7 @@ TEST_EACH_DB(EXPLAIN_a_job_that_was_cancelled_while_it_ran)
 {
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     pawl_time asked = box->world.wall;
     pass(box, SECONDS(2));
     must_fail(box, &lease, ERROR_CANCELLED);
@@ -148,7 +148,7 @@ TEST_EACH_DB(EXPLAIN_a_job_whose_queue_was_purged)
     struct job held = queue_add(box, (struct wish){ .hold = true });
     struct purge purge = { .queue = S("q:default") };
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 100, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 100, err));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_PURGED, "purged while it waited");
     EXPECT_CAUSE(explained(box, held.id), CAUSE_CANCELLED_WAITING, "purged by an operator");
 }
@@ -156,7 +156,7 @@ TEST_EACH_DB(EXPLAIN_a_job_whose_queue_was_purged)
 static void end_waiting(struct box *box, struct id id, enum failure_type why, struct str message)
 {
     struct job job = must_load(box, id);
-    OK(job_end_waiting(tx, &job, why, message, err));
+    OK_FROM(job, job_end_waiting(tx, &job, why, message, err));
 }
 
 TEST_EACH_DB(EXPLAIN_other_ends_of_jobs_that_waited)

@@ -342,7 +342,7 @@ TEST_EACH_DB(EXPLAIN_a_running_job_that_was_asked_to_stop)
     struct job job = must_enqueue(box, "report");
     must_start(box, "A");
     pass(box, SECONDS(3));
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     struct explanation e = explained(box, job.id);
     EXPECT_CAUSE(e, CAUSE_CANCEL_REQUESTED, "Worker A was asked");
     EXPECT_INT(e.since, box->world.wall);

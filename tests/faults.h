@@ -4,12 +4,16 @@
 // its own allocations counted, and SQLite's once memory_faults_install was called. What the disk of
 // crash_vfs.h needs for itself does not count.
 //
-// The store: between db.c and the driver; any program linked with `--wrap=sqlite_open`. A call
-// fails before it does anything, or, with `executes`, after it did: a COMMIT is then in doubt.
+// The store: between db.c and the driver, from store_faults_begin on; in a program linked with
+// `--wrap=sqlite_open` every store from its opening on. A call fails before it does anything, or,
+// with `executes`, after it did: a COMMIT is then in doubt.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct db;
+struct pawl_error;
 
 struct fault_counter {
     int64_t calls;    // so far
@@ -25,3 +29,10 @@ extern struct fault_counter memory_faults, store_faults;
 bool faults_hit(struct fault_counter *faults);
 
 void memory_faults_install(void);  // before SQLite is used for the first time
+
+// Another commit than the store's own; NULL: that one.
+typedef bool store_commit(struct db *db, struct pawl_error *err);
+
+void store_faults_begin(struct db *db, store_commit *instead);
+void store_faults_end(struct db *db);
+bool store_faults_in(const struct db *db);  // from its opening on, or since it was begun

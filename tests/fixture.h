@@ -8,8 +8,8 @@
 //         REFUSED(PAWL_FENCED, execution_commit(tx, &old, &(struct commit){0}, &e, err));
 //     }
 //
-// OK and REFUSED run one operation in one transaction; inside, `tx` and `err` are its own. When the
-// test ends its store must pass `verify`.
+// OK and REFUSED run one operation in one transaction; inside, `tx` and `err` are its own. It may
+// be played more than once (rehearsal.h). When the test ends its store must pass `verify`.
 #pragma once
 
 #include "answers.h"
@@ -22,6 +22,7 @@
 #include "engine/sweep.h"
 #include "engine/verify.h"
 #include "outside.h"
+#include "rehearsal.h"
 
 struct box {
     struct virtual_world world;
@@ -64,9 +65,17 @@ struct str box_contents(struct box *box);
     do {                                                            \
         struct tx tx_ = {0}, *tx = &tx_;                          \
         struct pawl_error err_ = {0}, *err = &err_;               \
-        box_begin(box, tx);                                         \
-        expect_done((call), err, PLACE(#call));                     \
+        bool done_;                                                 \
+        PLAY(done_, call);                                          \
+        expect_done(done_, err, PLACE(#call));                      \
         box_commit(tx);                                             \
+    } while (0)
+
+// The same of an operation that goes on from `state` and changes it: each play does so from there.
+#define OK_FROM(state, call)                                        \
+    do {                                                            \
+        const __typeof__(state) kept_ = (state);                    \
+        OK(((state) = kept_, (call)));                              \
     } while (0)
 
 // The operation is refused with this code, and committing what it did changes nothing.
@@ -75,8 +84,9 @@ struct str box_contents(struct box *box);
         struct tx tx_ = {0}, *tx = &tx_;                          \
         struct pawl_error err_ = {0}, *err = &err_;               \
         struct str before_ = box_contents(box);                     \
-        box_begin(box, tx);                                         \
-        expect_refused((call), (code), err, PLACE(#call));          \
+        bool done_;                                                 \
+        PLAY(done_, call);                                          \
+        expect_refused(done_, (code), err, PLACE(#call));           \
         box_commit(tx);                                             \
         expect(str_eq(box_contents(box), before_), PLACE("a refusal changes nothing: " #call)); \
     } while (0)

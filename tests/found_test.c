@@ -19,7 +19,7 @@ TEST_EACH_DB(JOB_5_a_cancelled_retry_keeps_its_retry_count)
     must_fail(box, &lease, ERROR_TRANSIENT);
     struct job job = must_load(box, job_of(box, &lease));
     EXPECT_INT(job.retry_count, 1);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(must_load(box, job.id).retry_count, 1);
 }
 
@@ -57,7 +57,7 @@ TEST_EACH_DB(JOB_11_a_held_job_begins_to_wait_when_it_is_submitted)
     contract.max_wait_us = MINUTES(1);
     struct job job = must_add(box, &contract);
     pass(box, HOURS(1));
-    OK(job_submit(tx, job.id, &job, err));
+    OK_FROM(job, job_submit(tx, job.id, &job, err));
     EXPECT_INT(must_sweep(box).gave_up, 0);
     pass(box, MINUTES(1) - 1);
     EXPECT_INT(must_sweep(box).gave_up, 0);
@@ -72,7 +72,7 @@ TEST_EACH_DB(JOB_11_a_job_put_off_begins_to_wait_at_its_new_time)
     contract.max_wait_us = MINUTES(1);
     struct job job = must_add(box, &contract);
     struct job_change later = { .has_run_at = true, .run_at = box->world.wall + HOURS(1) };
-    OK(job_change(tx, job.id, &later, &job, err));
+    OK_FROM(job, job_change(tx, job.id, &later, &job, err));
     pass(box, MINUTES(2));
     EXPECT_INT(must_sweep(box).gave_up, 0);
     pass(box, HOURS(1) - MINUTES(2));
@@ -89,7 +89,7 @@ TEST_EACH_DB(JOB_6_a_job_brought_forward_stays_due_when_it_is_changed_again)
     struct job job = must_add(box, &contract);
     EXPECT_INT(job.phase, PHASE_DELAYED);
     struct job_change now = { .has_run_at = true, .run_at = box->world.wall };
-    OK(job_change(tx, job.id, &now, &job, err));
+    OK_FROM(job, job_change(tx, job.id, &now, &job, err));
     EXPECT_INT(must_load(box, job.id).phase, PHASE_READY);
     EXPECT_INT(must_load(box, job.id).run_at, box->world.wall);
     OK(job_change(tx, job.id, &(struct job_change){ .has_priority = true, .priority = 5 }, &job,
@@ -110,7 +110,7 @@ TEST_EACH_DB(OPS_4_a_retry_takes_no_key_that_a_caller_may_use)
     EXPECT_STR(retry.contract.idempotency_key, "order#41#1");
     contract.idempotency_key = S("order#42");
     must_add(box, &contract);
-    OK(job_cancel(tx, retry.id, &retry, err));
+    OK_FROM(retry, job_cancel(tx, retry.id, &retry, err));
     OK(job_retry(tx, retry.id, &again, err));
     EXPECT_STR(again.contract.idempotency_key, "order#41#2");
 }

@@ -63,7 +63,7 @@ TEST_EACH_DB(OPS_5_a_record_of_what_ended_without_running_names_the_job)
 {
     struct contract contract = keyed(box);
     struct job job = must_add(box, &contract);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_STR(told(box, "status"), "failed");
     EXPECT(str_eq(told(box, "error_ref"), id_text(test_arena(), job.id)));
 }

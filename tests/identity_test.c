@@ -177,7 +177,7 @@ TEST_EACH_DB(OPS_10_a_revoked_key_is_refused_at_once_here_and_in_ten_seconds_els
     struct str header = bearer(here.text);
     EXPECT_INT(knock(&here, header), PAWL_OK);
     EXPECT_INT(knock(&elsewhere, header), PAWL_OK);
-    OK(key_revoke(tx, here.key.key_id, &here.key, err));
+    OK_FROM(here.key, key_revoke(tx, here.key.key_id, &here.key, err));
     identities_forget(here.identities);
     EXPECT_INT(knock(&here, header), PAWL_UNAUTHORIZED);
     pass(box, IDENTITY_US_MAX);
@@ -199,7 +199,7 @@ TEST_EACH_DB(OPS_10_a_key_looked_up_before_it_was_revoked_is_not_remembered)
     EXPECT_INT(look(&door, header), IDENTITY_UNKNOWN);
     expect_done(tx_begin(reader, TX_READ, test_arena(), &old, &door.err), &door.err, PLACE("old"));
     EXPECT(key_any(&old, &any, &door.err) && any);  // its snapshot is from here
-    OK(key_revoke(tx, door.key.key_id, &door.key, err));
+    OK_FROM(door.key, key_revoke(tx, door.key.key_id, &door.key, err));
     identities_forget(door.identities);
     EXPECT(identity_find(door.identities, &old, header, &door.who, &door.err));
     tx_end(&old);
@@ -260,7 +260,8 @@ TEST_EACH_DB(OPS_10_without_keys_everybody_is_admin_until_the_first_one)
     EXPECT_INT(knock(&here, S("")), PAWL_UNAUTHORIZED);
     pass(box, IDENTITY_OPEN_US_MAX);
     EXPECT_INT(knock(&elsewhere, S("")), PAWL_UNAUTHORIZED);
-    OK(key_revoke(tx, here.key.key_id, &here.key, err));  // the last key: it does not open the door
+    // The last key: it does not open the door.
+    OK_FROM(here.key, key_revoke(tx, here.key.key_id, &here.key, err));
     identities_forget(here.identities);
     EXPECT_INT(knock(&here, S("")), PAWL_UNAUTHORIZED);
     pass(box, MINUTES(1));

@@ -158,7 +158,7 @@ TEST_EACH_DB(JOB_8_cancelling_a_retrying_job_ends_it)
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
     must_fail(box, &lease, ERROR_TRANSIENT);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(must_load(box, job.id).failure_type, FAILURE_CANCELLED);
 }
 
@@ -166,9 +166,9 @@ TEST_EACH_DB(JOB_8_a_running_job_is_asked_to_stop_and_its_worker_answers)
 {
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(job.state, JOB_RUNNING);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(events(box, job.id, EVENT_JOB_CANCEL_REQUESTED), 1);
     struct execution e;
     OK(execution_heartbeat(tx, &lease, NULL, &e, err));
@@ -183,16 +183,16 @@ TEST_EACH_DB(JOB_8_after_a_request_every_bad_end_is_a_cancellation)
 {
     struct job failed = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
-    OK(job_cancel(tx, failed.id, &failed, err));
+    OK_FROM(failed, job_cancel(tx, failed.id, &failed, err));
     must_fail(box, &lease, ERROR_TRANSIENT);
     struct job released = must_enqueue(box, "report");
     lease = must_start(box, "A");
-    OK(job_cancel(tx, released.id, &released, err));
+    OK_FROM(released, job_cancel(tx, released.id, &released, err));
     struct execution e;
     OK(execution_release(tx, &lease, &e, err));
     struct job expired = must_enqueue(box, "report");
     must_start(box, "A");
-    OK(job_cancel(tx, expired.id, &expired, err));
+    OK_FROM(expired, job_cancel(tx, expired.id, &expired, err));
     pass(box, MINUTES(1));
     must_sweep(box);
     const struct id ids[] = { failed.id, released.id, expired.id };
@@ -207,7 +207,7 @@ TEST_EACH_DB(JOB_8_a_commit_that_comes_first_wins)
 {
     struct job job = must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     struct execution e;
     OK(execution_commit(tx, &lease, &(struct commit){0}, &e, err));
     REFUSED(PAWL_ALREADY_COMMITTED, job_cancel(tx, job.id, &job, err));
@@ -218,7 +218,7 @@ TEST_EACH_DB(JOB_8_a_commit_that_comes_first_wins)
 TEST_EACH_DB(OPS_16_a_cancellation_is_at_once_before_the_start_and_a_token_after_it)
 {
     struct job waiting = must_enqueue(box, "report");
-    OK(job_cancel(tx, waiting.id, &waiting, err));
+    OK_FROM(waiting, job_cancel(tx, waiting.id, &waiting, err));
     waiting = must_load(box, waiting.id);
     EXPECT_INT(waiting.state, JOB_FAILED);
     EXPECT_INT(waiting.failure_type, FAILURE_CANCELLED);
@@ -229,7 +229,7 @@ TEST_EACH_DB(OPS_16_a_cancellation_is_at_once_before_the_start_and_a_token_after
     struct execution e;
     OK(execution_heartbeat(tx, &lease, NULL, &e, err));
     EXPECT_INT(e.cancel_requested_at, 0);
-    OK(job_cancel(tx, running.id, &running, err));
+    OK_FROM(running, job_cancel(tx, running.id, &running, err));
     EXPECT_INT(must_load(box, running.id).state, JOB_RUNNING);
     EXPECT_INT(events(box, running.id, EVENT_JOB_CANCEL_REQUESTED), 1);
     EXPECT_INT(events(box, running.id, EVENT_JOB_CANCELLED), 0);
@@ -249,7 +249,7 @@ TEST_EACH_DB(JOB_9_a_job_may_be_created_first_and_submitted_later)
     EXPECT_INT(events(box, job.id, EVENT_JOB_ENQUEUED), 0);
     struct claimed *claimed = NULL;
     EXPECT_INT(claim_some(box, "A", 1, &claimed), 0);
-    OK(job_submit(tx, job.id, &job, err));
+    OK_FROM(job, job_submit(tx, job.id, &job, err));
     EXPECT_INT(job.state, JOB_QUEUED);
     EXPECT_INT(events(box, job.id, EVENT_JOB_ENQUEUED), 1);
     EXPECT_INT(claim_some(box, "A", 1, &claimed), 1);
@@ -262,7 +262,7 @@ TEST_EACH_DB(JOB_10_no_event_shows_what_is_in_the_payload)
     struct job job = must_add(box, &contract);
     struct lease lease = must_start(box, "A");
     must_fail(box, &lease, ERROR_TRANSIENT);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE detail LIKE '%word-to-look%'"
                                " OR actor_id LIKE '%word-to-look%'"),
                0);
@@ -464,7 +464,7 @@ TEST_EACH_DB(change_moves_a_waiting_job_and_only_a_waiting_one)
         .has_run_at = true,
         .run_at = box->world.wall + HOURS(1),
     };
-    OK(job_change(tx, job.id, &change, &job, err));
+    OK_FROM(job, job_change(tx, job.id, &change, &job, err));
     job = must_load(box, job.id);
     EXPECT_STR(job.queue, "q:critical");
     EXPECT_INT(job.priority, 50);

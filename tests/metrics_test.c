@@ -112,7 +112,7 @@ TEST_EACH_DB(OPS_13_a_cancelled_job_is_a_failed_one_of_class_cancelled)
 {
     struct meter *meter = measure(box);
     struct job job = must_enqueue(box, "report");
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     struct str text = text_of(meter->metrics);
     EXPECT(has_line(text, "jobs_failed_total" REPORT ",error_class=\"cancelled\"} 1"));
     EXPECT(has_line(text, "jobs_attempts_histogram_bucket{job_type=\"report\",le=\"0\"} 1"));

@@ -86,11 +86,11 @@ TEST_EACH_DB(OPS_3_every_end_of_a_job_counts_and_another_attempt_does_not)
     must_fail(box, &lease, ERROR_VALIDATION);
     EXPECT_INT(ended(box), 2);
     struct job job = queue_add(box, (struct wish){0});
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(ended(box), 3);
     struct purge purge = { .queue = S("q:default") };
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 10, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 10, err));
     EXPECT_INT(ended(box), 6);
     EXPECT_INT(came(box), 6);
 }

@@ -53,7 +53,7 @@ TEST_EACH_DB(OPS_19_every_change_to_a_queue_is_audited_once)
     OK(queue_resume(tx, S("q:default"), err));
     struct purge purge = { .queue = S("q:default") };
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 1, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 1, err));
     EXPECT_INT(box_number(box, count), 5);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'queue.purged' "
                                "AND org_id IS NULL"),
@@ -134,10 +134,10 @@ TEST_EACH_DB(OPS_3_a_job_of_a_paused_share_is_ready_to_everybody_else)
     OK(queue_pause(tx, S("q:default"), err));
     EXPECT_INT(queue_take(box, 10), 0);
     EXPECT_INT(must_load(box, head.id).phase, PHASE_READY);
-    OK(job_cancel(tx, other.id, &other, err));
+    OK_FROM(other, job_cancel(tx, other.id, &other, err));
     struct job_change change = { .has_queue = true, .queue = S("q:exports") };
-    OK(job_change(tx, moved.id, &change, &moved, err));
-    OK(job_submit(tx, held.id, &held, err));  // older: takes the turn of the other one
+    OK_FROM(moved, job_change(tx, moved.id, &change, &moved, err));
+    OK_FROM(held, job_submit(tx, held.id, &held, err));  // older: takes the turn of the other one
     EXPECT_INT(must_load(box, head.id).phase, PHASE_BLOCKED);
     EXPECT_INT(queue_take(box, 10), 1);
     EXPECT_INT(must_load(box, moved.id).state, JOB_RUNNING);
@@ -153,7 +153,7 @@ static size_t purge(struct box *box, struct str queue, size_t limit)
     struct purge purge = { .queue = queue };
     size_t ended = 0;
     while (!purge.done) {
-        OK(queue_purge(tx, &purge, limit, err));
+        OK_FROM(purge, queue_purge(tx, &purge, limit, err));
         ended += purge.ended;
     }
     return ended;
@@ -213,7 +213,7 @@ TEST_EACH_DB(JOB_11_jobs_that_come_during_a_purge_stay)
     size_t ended = 0;
     queue_add_many(box, (struct wish){0}, 10);
     while (!purge.done) {
-        OK(queue_purge(tx, &purge, 3, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 3, err));
         ended += purge.ended;
         queue_add(box, (struct wish){0});
     }
@@ -225,8 +225,8 @@ TEST_EACH_DB(JOB_11_a_purge_that_was_interrupted_begins_again)
 {
     struct purge cut = { .queue = S("q:default") };
     queue_add_many(box, (struct wish){0}, 10);
-    OK(queue_purge(tx, &cut, 3, err));  // nothing is parked
-    OK(queue_purge(tx, &cut, 3, err));
+    OK_FROM(cut, queue_purge(tx, &cut, 3, err));  // nothing is parked
+    OK_FROM(cut, queue_purge(tx, &cut, 3, err));
     EXPECT_INT(cut.ended, 3);
     EXPECT_INT(purge(box, S("q:default"), 3), 7);
 }

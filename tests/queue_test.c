@@ -44,10 +44,10 @@ TEST_EACH_DB(OPS_3_a_change_of_queue_moves_the_number_too)
 {
     struct job job = queue_add(box, (struct wish){0});
     struct job_change change = { .has_queue = true, .queue = S("q:exports") };
-    OK(job_change(tx, job.id, &change, &job, err));
+    OK_FROM(job, job_change(tx, job.id, &change, &job, err));
     EXPECT_INT(queue_seen(box, S("q:default")).at[PLACE_READY], 0);
     EXPECT_INT(queue_seen(box, S("q:exports")).at[PLACE_READY], 1);
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(queue_seen(box, S("q:exports")).at[PLACE_READY], 0);
 }
 

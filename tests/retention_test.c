@@ -24,7 +24,7 @@ static struct removing remove_all(struct box *box, struct retention keep)
 {
     struct removing r = { .keep = keep };
     for (int pieces = 0; !r.done; pieces++) {
-        OK(retention_step(tx, &r, err));
+        OK_FROM(r, retention_step(tx, &r, err));
         EXPECT(r.rows < (int64_t)2 * RETENTION_ROWS_MAX);
         EXPECT(pieces < 1000);
     }
@@ -36,7 +36,7 @@ static struct removing look(struct box *box, struct retention keep)
     struct removing r = { .keep = keep, .dry_run = true };
     struct str before = box_contents(box);
     while (!r.done)
-        OK(retention_step(tx, &r, err));
+        OK_FROM(r, retention_step(tx, &r, err));
     EXPECT(str_eq(before, box_contents(box)));
     return r;
 }
@@ -208,7 +208,7 @@ TEST_EACH_DB(OPS_25_many_jobs_are_removed_in_bounded_pieces)
     struct removing r = { .keep = month };
     int64_t most = 0;
     while (!r.done) {
-        OK(retention_step(tx, &r, err));
+        OK_FROM(r, retention_step(tx, &r, err));
         most = r.rows > most ? r.rows : most;
     }
     EXPECT_INT(r.removed[REMOVED_JOBS], 400);
@@ -337,7 +337,7 @@ TEST_EACH_DB(OPS_25_the_slots_of_removed_jobs_and_old_skips_go_too)
         struct scheduling round = { .instance = &instance, .wall = box->world.wall, .limit = 10 };
         pass(box, HOURS(1));
         round.wall = world_wall(&box->world.world);
-        OK(slots_tick(tx, &round, err));
+        OK_FROM(round, slots_tick(tx, &round, err));
     }
     while (box_number(box, "SELECT count(*) FROM ready") > 0) {
         struct lease lease = must_start(box, "w");
@@ -373,7 +373,7 @@ TEST_EACH_DB(OPS_25_what_others_wait_for_stays)
     pass(box, DAYS(60));
     remove_all(box, month);
     EXPECT_INT(count(box, "jobs"), 1);  // its wait is over, and it is held
-    OK(job_submit(tx, waiting.id, &waiting, err));
+    OK_FROM(waiting, job_submit(tx, waiting.id, &waiting, err));
     run_one(box);
     pass(box, DAYS(60));
     remove_all(box, month);

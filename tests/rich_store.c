@@ -308,7 +308,7 @@ static void api_keys(struct box *box)
     box->caller.org_id = request.org_id;
     OK(key_create(tx, &request, &key, text, err));
     OK(key_create(tx, &request, &key, text, err));
-    OK(key_revoke(tx, key.key_id, &key, err));
+    OK_FROM(key, key_revoke(tx, key.key_id, &key, err));
     box->caller.org_id = org_id;
 }
 

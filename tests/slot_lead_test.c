@@ -56,7 +56,7 @@ TEST_EACH_DB(SLOT_1_a_scheduler_whose_clock_is_off_does_not_lead)
         .limit = 50,
         .wall = world_wall(&box->world.world) - SECONDS(61),
     };
-    OK(slots_tick(tx, &off, err));
+    OK_FROM(off, slots_tick(tx, &off, err));
     EXPECT(off.clock_off && !off.leads);
 }
 

@@ -182,7 +182,7 @@ TEST_EACH_DB(SLOT_5_a_cancelled_job_closes_its_row)
     put(box, &s);
     to_next_slot(box);
     OK(slot_trigger(tx, S("ingest"), slot_before_now(box), &job, err));
-    OK(job_cancel(tx, job.id, &job, err));
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_INT(runs(box, "failed"), 1);
 }
 

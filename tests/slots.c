@@ -39,7 +39,7 @@ struct scheduling tick_as(struct box *box, const struct instance *instance)
         .limit = 50,
         .wall = world_wall(&box->world.world),
     };
-    OK(slots_tick(tx, &s, err));
+    OK_FROM(s, slots_tick(tx, &s, err));
     return s;
 }
 

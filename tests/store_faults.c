@@ -1,10 +1,12 @@
-// A driver in front of SQLite's. It is put there when a store is opened, so that the schema is
-// looked at and migrated through it as well.
+// A driver in front of the real one.
 #include "faults.h"
 
-#include "store/sqlite.h"
+#include "store/driver.h"
 
 struct fault_counter store_faults;
+
+static const struct db_driver *real;  // of the stores that have faults: one kind at a time
+static struct db_driver shim;
 
 bool faults_hit(struct fault_counter *faults)
 {
@@ -36,13 +38,13 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     struct hit now = hit();
     if (now.fails)  // one that began would have to be ended
         return refuse(err);
-    return sqlite_driver.begin(db, mode, err);
+    return real->begin(db, mode, err);
 }
 
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct hit now = hit();
-    if (now.executes && !sqlite_driver.commit(db, err))
+    if (now.executes && !real->commit(db, err))
         return false;
     if (!now.fails)
         return true;
@@ -53,13 +55,13 @@ static bool commit(struct db *db, struct pawl_error *err)
 static bool execute(struct db *db, const char *sql, struct pawl_error *err)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.execute(db, sql, err)) && (!now.fails || refuse(err));
+    return (!now.executes || real->execute(db, sql, err)) && (!now.fails || refuse(err));
 }
 
 static bool execute_application(struct db *db, const char *sql, struct pawl_error *err)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.execute_application(db, sql, err))
+    return (!now.executes || real->execute_application(db, sql, err))
         && (!now.fails || refuse(err));
 }
 
@@ -68,13 +70,13 @@ static bool start(struct db *db, enum query query, const struct value *values, s
 {
     if (hit().fails)  // nothing runs before the first row is asked for
         return refuse(err);
-    return sqlite_driver.start(db, query, values, count, statement, err);
+    return real->start(db, query, values, count, statement, err);
 }
 
 static bool next(struct db *db, void *statement, bool *row, struct pawl_error *err)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.next(db, statement, row, err))
+    return (!now.executes || real->next(db, statement, row, err))
         && (!now.fails || refuse(err));
 }
 
@@ -82,42 +84,55 @@ static bool run_many(struct db *db, enum query query, const struct value *values
                      struct pawl_error *err)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.run_many(db, query, values, rows, err))
+    return (!now.executes || real->run_many(db, query, values, rows, err))
         && (!now.fails || refuse(err));
 }
 
 static bool checkpoint(struct db *db, bool whole)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.checkpoint(db, whole)) && !now.fails;
+    return (!now.executes || real->checkpoint(db, whole)) && !now.fails;
 }
 
 static bool copy(struct db *db, const char *path, const struct copy_watch *watch,
                  struct pawl_error *err)
 {
     struct hit now = hit();
-    return (!now.executes || sqlite_driver.copy(db, path, watch, err))
+    return (!now.executes || real->copy(db, path, watch, err))
         && (!now.fails || refuse(err));
 }
 
-bool __real_sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
-bool __wrap_sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err);
-
-bool __wrap_sqlite_open(struct db **db, const struct db_options *options, struct pawl_error *err)
+static bool send(struct db *db, enum query query, const struct value *values, size_t count,
+                 struct pawl_error *err)
 {
-    static struct db_driver shim;
-    if (!__real_sqlite_open(db, options, err))
-        return false;
-    shim = sqlite_driver;
+    struct hit now = hit();
+    return (!now.executes || real->send(db, query, values, count, err))
+        && (!now.fails || refuse(err));
+}
+
+void store_faults_begin(struct db *db, store_commit *instead)
+{
+    real = db->driver;
+    shim = *real;
     shim.begin = begin;
-    shim.commit = commit;
+    shim.commit = instead ? instead : commit;
     shim.execute = execute;
     shim.execute_application = execute_application;
     shim.start = start;
     shim.next = next;
     shim.run_many = run_many;
+    shim.send = real->send ? send : NULL;
     shim.checkpoint = checkpoint;
     shim.copy = copy;
-    (*db)->driver = &shim;
-    return true;
+    db->driver = &shim;
+}
+
+void store_faults_end(struct db *db)
+{
+    db->driver = real;
+}
+
+bool store_faults_in(const struct db *db)
+{
+    return db->driver == &shim;
 }

@@ -340,11 +340,14 @@ static void write_value(struct writer *writer, const json_t *value)
 }
 
 // The text has no maximum of its own: it is bounded by the value. A text cut short by a lack of
-// memory would be another value, so then there is none at all.
+// memory would be another value, so then there is none at all; nor of a value that is NULL because
+// there was no memory to make it.
 static struct str write_all(struct arena *arena, const json_t *value, bool canonical)
 {
     struct writer writer = { buf_new(arena, SIZE_MAX), canonical };
-    write_value(&writer, value);
+    arena->failed |= !value;
+    if (value)
+        write_value(&writer, value);
     return writer.buf.full ? S("") : buf_str(&writer.buf);
 }
 

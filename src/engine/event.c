@@ -144,7 +144,8 @@ bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event
                       struct str detail, struct pawl_error *err)
 {
     const struct caller *by = tx->caller ? tx->caller : &caller_pawl;
-    assert(event >= EVENT_KEY_CREATED && event < EVENTS && subject.n > 0);
+    assert(event >= EVENT_KEY_CREATED && event < EVENTS);
+    assert(subject.n > 0 || tx->arena->failed);  // nothing of that transaction is stored
     return sql_run(tx, Q_AUDIT_INSERT_SUBJECT, err, INT(org), INT((int64_t)event), INT(tx->now),
                    INT((int64_t)by->actor_type), TEXT(by->actor_id), TEXT_OR_NONE(by->request_id),
                    TEXT_OR_NONE(by->correlation_id), TEXT_OR_NONE(detail), TEXT(subject));

@@ -296,16 +296,19 @@ bool tx_wrap_up(struct tx *tx, struct witness *newest, struct pawl_error *err)
     return true;
 }
 
+static bool has_memory(const struct tx *tx, struct pawl_error *err)
+{
+    return !tx->arena->failed || fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);
-    if (tx->arena->failed)
-        return fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
-    if (!key_index_settle(tx, err) || !counts_settle(tx, err))
-        return false;
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
-    if (!later_run(tx, LATER_ALL, why))
+    if (!has_memory(tx, why) || !key_index_settle(tx, why) || !counts_settle(tx, why)
+        || !later_run(tx, LATER_ALL, why)
+        || !has_memory(tx, why))  // what is settled is text as well
         return false;
     observe_settle(tx);
     int64_t begun = tx->observed ? world_monotonic(tx->db->world) : 0;

@@ -1,0 +1,40 @@
+// Rehearsals: what a test does once is done before with each of its calls failing in turn.
+//
+// OK and REFUSED (fixture.h) run an operation in a transaction of its own. With REHEARSALS=n in the
+// environment the first n times of each place in a test are rehearsed: the operation is played with
+// its first call of the store failing, with its second and so on, up to the commit, which fails
+// always; then the same for what it takes from the arena of its transaction. Each play is rolled
+// back. Whichever call failed, the operation or its commit has to say so: one that goes on as if
+// nothing had happened is found here, and the test fails. In the end it is played for good.
+#pragma once
+
+#include "test.h"
+
+struct box;
+struct tx;
+
+struct plays {
+    struct box *box;
+    struct place place;
+    enum { REHEARSE_STORE, REHEARSE_MEMORY, FOR_GOOD } part;
+    int64_t n;  // the call that fails
+    struct arena arena;  // of a play whose memory fails
+};
+
+// The times a place has been come to so far are in `times`.
+struct plays plays_of(struct box *box, int64_t *times, struct place place);
+
+// Begins the transaction of the next play; after it, says whether there is one more.
+void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err);
+bool play_again(struct plays *p, struct tx *tx, bool done, struct pawl_error *err);
+
+// `done` is what the last play answered, in a transaction that is still open.
+#define PLAY(done, call)                                                                      \
+    do {                                                                                      \
+        static int64_t times_;                                                                \
+        struct plays plays_ = plays_of(box, &times_, PLACE(#call));                           \
+        do {                                                                                  \
+            play_begin(&plays_, tx, err);                                                     \
+            (done) = (call);                                                                  \
+        } while (play_again(&plays_, tx, (done), err));                                       \
+    } while (0)
