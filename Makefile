@@ -18,10 +18,11 @@ FILLS ?= 200
 FILES ?= 10000
 BLOWS ?= 200
 CUTS ?= 500
+HELD_S ?= 120
 export DESTDIR
 
 .PHONY: all run demo brief test test-postgres lint asan tsan check-tree bench bench-full
-.PHONY: bench-postgres
+.PHONY: bench-postgres bench-postgres-snapshot
 .PHONY: $(shell sed -n 's/^\(torture-[a-z-]*\|fuzz-[a-z-]*\):.*/\1/p' Makefile) coverage
 .PHONY: format install deps clean help
 
@@ -87,6 +88,11 @@ bench-postgres: ## Pawl on PostgreSQL beside graphile-worker and pg-boss, into d
 	@tools/packages build test
 	@tools/build build pawl
 	@bench/postgres --queued 1000000 --output docs/benchmarks.md
+
+bench-postgres-snapshot: ## a claim there while an old snapshot is held for HELD_S=120 seconds
+	@tools/packages build test
+	@tools/build build pawl bench/snapshot
+	@bench/postgres --snapshot $(HELD_S)
 
 torture-kill: ## the kill -9 loop, CYCLES=1000 times instead of the sample in test
 	@tools/packages build test

@@ -15,6 +15,10 @@ uint64_t crowds_roll(struct crowds *crowds)
     return z ^ z >> 31;
 }
 
+// Before it is ready a program asks once more, one by one, what the one before it was not answered,
+// and the server may be recovering from a crash: on a busy machine that is more than a moment.
+enum { START_WAIT_MS = 300000 };
+
 static struct process start(struct crowds *crowds, int number, const char *word)
 {
     char seed[24], name[16], log[24];
@@ -24,7 +28,7 @@ static struct process start(struct crowds *crowds, int number, const char *word)
     struct process process = process_start("crowd", scratch_store(&crowds->scratch),
                                            scratch_file(&crowds->scratch, log), name, seed,
                                            "patient", word);
-    EXPECT(strcmp(process_hear(&process), "ready") == 0);
+    EXPECT(strcmp(process_hear_within(&process, START_WAIT_MS), "ready") == 0);
     return process;
 }
 

@@ -127,17 +127,22 @@ static bool readable(struct process *process, int milliseconds)
     return poll(&poll_for, 1, milliseconds) > 0;
 }
 
-const char *process_hear(struct process *process)
+const char *process_hear_within(struct process *process, int milliseconds)
 {
     size_t length = 0;
     for (; length + 1 < sizeof process->line; length++) {
-        EXPECT(readable(process, PROCESS_WAIT_MS));
+        EXPECT(readable(process, milliseconds));
         EXPECT(read(process->out, &process->line[length], 1) == 1);
         if (process->line[length] == '\n')
             break;
     }
     process->line[length] = 0;
     return process->line;
+}
+
+const char *process_hear(struct process *process)
+{
+    return process_hear_within(process, PROCESS_WAIT_MS);
 }
 
 const char *process_ask(struct process *process, const char *line)

@@ -39,6 +39,7 @@ struct process process_start_with(const char *const *arguments);
 
 void process_tell(struct process *process, const char *line);
 const char *process_hear(struct process *process);                   // the next line it says
+const char *process_hear_within(struct process *process, int milliseconds);  // ... by then
 const char *process_ask(struct process *process, const char *line);  // tell, then hear
 bool process_silent(struct process *process, int milliseconds);      // it said nothing meanwhile
 

@@ -11,7 +11,7 @@
 #include "adding.h"
 #include "process.h"
 
-enum { CONNECTIONS = 60,  // of the server: tests/postgres/run ...
+enum { CONNECTIONS = 100,  // of the server: tests/postgres/run ...
        NOBODY = 65534,    // ... which starts it as this user
        TRIES = 600,
        TRY_MS = 50 };

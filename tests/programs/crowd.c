@@ -175,9 +175,8 @@ static void must(bool done, const struct pawl_error *err)
         actor_give_up(&crowd.actor, "the crowd cannot start", err);
 }
 
-static void start(char **argv)
+static bool try_to_start(char **argv, struct pawl_error *err)
 {
-    struct pawl_error err = {0};
     struct pawl_tx *tx = NULL;
     struct pawl_options options = { .store = argv[1], .instance = argv[3], .workers = 8 };
     struct pawl_policy policy = {
@@ -193,13 +192,22 @@ static void start(char **argv)
     struct pawl_handler even = odd;
     even.job_type = "test.even";
     even.finish = finish;
-    must(pawl_open(&crowd.pawl, &options, &err), &err);
-    must(pawl_begin(crowd.pawl, &tx, &err) && pawl_tx_execute(tx, EFFECTS_TABLE, &err)
-             && pawl_commit(tx, &err),
-         &err);
-    must(pawl_define_policy(crowd.pawl, &policy, &err) && pawl_handle(crowd.pawl, &odd, &err)
-             && pawl_handle(crowd.pawl, &even, &err) && pawl_start(crowd.pawl, &err),
-         &err);
+    return pawl_open(&crowd.pawl, &options, err) && pawl_begin(crowd.pawl, &tx, err)
+        && pawl_tx_execute(tx, EFFECTS_TABLE, err) && pawl_commit(tx, err)
+        && pawl_define_policy(crowd.pawl, &policy, err) && pawl_handle(crowd.pawl, &odd, err)
+        && pawl_handle(crowd.pawl, &even, err) && pawl_start(crowd.pawl, err);
+}
+
+// The server may be recovering from a crash just now.
+static void start(char **argv)
+{
+    struct pawl_error err = {0};
+    while (!try_to_start(argv, &err)) {
+        must(may_be_told(err.code), &err);
+        pawl_close(crowd.pawl);
+        crowd.pawl = NULL;
+        world_sleep(world_real(), MILLISECONDS(50));
+    }
 }
 
 static void open_log(char **argv)
