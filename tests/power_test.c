@@ -108,13 +108,19 @@ TEST(OPS_9_a_power_loss_at_any_moment_loses_nothing_that_was_acknowledged)
     EXPECT_INT(t.not_reached, 0);
 }
 
+// Some of them do not come to the moment they are about; not all.
+static void all_survive(const char *name, int64_t planned,
+                        void (*lose)(struct stage *stage, uint64_t seed, struct torture *t))
+{
+    struct torture t = { .name = name, .planned = planned };
+    lose_often(&t, lose);
+    EXPECT_INT(torture_end(&t), 0);
+    EXPECT(t.not_reached < t.tried || planned == 0);
+}
+
 TEST(OPS_9_a_power_loss_while_a_store_recovers_from_one_loses_nothing)
 {
-    struct torture t = { .name = "power loss, compound",
-                         .planned = torture_asked("POWER_COMPOUND", 74) };
-    lose_often(&t, lose_twice);
-    EXPECT_INT(torture_end(&t), 0);
-    EXPECT(t.not_reached < t.tried || t.tried == 0);
+    all_survive("power loss, compound", torture_asked("POWER_COMPOUND", 74), lose_twice);
 }
 
 // A sync fails and what it was to bring to the disk is forgotten, though it can still be read. The
@@ -139,11 +145,7 @@ static void forget(struct stage *stage, uint64_t seed, struct torture *t)
 
 TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
 {
-    struct torture t = { .name = "power loss after a failed sync",
-                         .planned = torture_asked("POWER_FORGOTTEN", 100) };
-    lose_often(&t, forget);
-    EXPECT_INT(torture_end(&t), 0);
-    EXPECT(t.not_reached < t.tried);
+    all_survive("power loss after a failed sync", torture_asked("POWER_FORGOTTEN", 100), forget);
 }
 
 // A process is killed and leaves a log of which nobody knows what is on the disk. The next one
@@ -176,11 +178,7 @@ static void abandon(struct stage *stage, uint64_t seed, struct torture *t)
 
 TEST(OPS_9_a_log_that_cannot_be_synced_is_not_opened)
 {
-    struct torture t = { .name = "failed sync after a kill",
-                         .planned = torture_asked("POWER_ABANDONED", 100) };
-    lose_often(&t, abandon);
-    EXPECT_INT(torture_end(&t), 0);
-    EXPECT(t.not_reached < t.tried);
+    all_survive("failed sync after a kill", torture_asked("POWER_ABANDONED", 100), abandon);
 }
 
 static const struct scenario *scenario_named(const char *name)
