@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+enum { HTTP_SILENT_S = 60 };  // a server that says nothing for so long is an error
+
 struct http_client {
     bool open;
     int fd;
@@ -28,7 +30,11 @@ CHECKED bool http_client_send(struct http_client *client, const char *what, stru
 CHECKED bool http_client_receive(struct http_client *client, struct http_answer *answer,
                                  struct pawl_error *err);
 
-// Sends and receives. An answer of another status than the wanted one is an error that quotes it.
+// Receives the answer to `what`. One of another status than the wanted one is an error that quotes it.
+CHECKED bool http_client_expect(struct http_client *client, const char *what, int wanted,
+                                struct http_answer *answer, struct pawl_error *err);
+
+// Sends, and receives what is expected.
 CHECKED bool http_client_ask(struct http_client *client, const char *what, struct str body,
                              int wanted, struct http_answer *answer, struct pawl_error *err);
 

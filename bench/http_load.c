@@ -1,10 +1,11 @@
 // As much as the server takes. The connections are made once and kept, as those of a service are.
+#include <poll.h>
 #include <string.h>
 
-#include "bench/crew.h"
 #include "bench/http_parts.h"
 #include "bench/measure.h"
 
+#define POST_JOB "POST /v1/jobs"
 #define POST_TYPE "bench.run"
 #define WORKER "bench"
 #define RESULT "{\"pages\":12}"
@@ -13,56 +14,64 @@ enum { BATCH_BYTES_MAX = 64 << 20 };
 
 // ----- single jobs
 
+// One thread asks on all connections: fifty would take the processors from the server, and be
+// measured with it.
 struct poster {
-    struct member member;
-    struct http_client client;
-    struct arena arena;  // of one request
-    struct str payload;
-    long first, jobs;    // the numbers of the jobs it posts
+    struct http_stand *stand;
+    struct http_client *clients;
+    struct pollfd *watched;  // their connections
+    long count;
+    struct arena arena;      // of one request
 };
 
-static void *post(void *self)
+static bool send_next(struct poster *p, long client, struct pawl_error *err)
 {
-    struct poster *p = self;
-    struct http_answer answer;
-    for (long i = 0; i < p->jobs; i++) {
-        arena_reset(&p->arena);
-        struct str body = http_job(&p->arena, POST_TYPE, p->payload, p->first + i);
-        if (!http_client_ask(&p->client, "POST /v1/jobs", body, 201, &answer, &p->member.error))
-            return NULL;
-    }
-    return NULL;
+    arena_reset(&p->arena);
+    struct str body = http_job(&p->arena, POST_TYPE, p->stand->payload, p->stand->made++);
+    return http_client_send(&p->clients[client], POST_JOB, body, err);
 }
 
-struct posting {
-    struct http_stand *stand;
-    struct poster *posters;  // as many as there are threads
-};
+// Takes the answers that have come, and asks again on their connections while jobs are left.
+static bool go_round(struct poster *p, long *to_send, long *answered, struct pawl_error *err)
+{
+    struct http_answer answer;
+    if (poll(p->watched, (nfds_t)p->count, HTTP_SILENT_S * 1000) <= 0)
+        return fail(err, PAWL_STORE, "the server does not answer any more");
+    for (long i = 0; i < p->count; i++) {
+        if (!p->watched[i].revents)
+            continue;
+        if (!http_client_expect(&p->clients[i], POST_JOB, 201, &answer, err))
+            return false;
+        ++*answered;
+        if (*to_send > 0 && !send_next(p, i, err))
+            return false;
+        --*to_send;
+    }
+    return true;
+}
 
 static bool post_all(void *self, long jobs, double *seconds, struct pawl_error *err)
 {
-    struct posting *p = self;
-    struct poster *posters = p->posters;
-    long count = p->stand->bench->options.threads;
-    for (long i = 0; i < count; i++) {
-        posters[i].first = p->stand->made;
-        posters[i].jobs = jobs / count + (i < jobs % count);
-        p->stand->made += posters[i].jobs;
-    }
+    struct poster *p = self;
     double start = seconds_now();
-    bool done = crew_work(posters, sizeof *posters, count, post, err);
+    for (long i = 0; i < p->count; i++)
+        if (!send_next(p, i, err))
+            return false;
+    for (long to_send = jobs - p->count, answered = 0; answered < jobs;)
+        if (!go_round(p, &to_send, &answered, err))
+            return false;
     *seconds = seconds_now() - start;
-    return done;
+    return true;
 }
 
-static bool post_in_turns(struct http_stand *s, struct poster *posters, struct runs *runs,
-                          struct pawl_error *err)
+static bool post_in_turns(struct poster *poster, struct runs *runs, struct pawl_error *err)
 {
+    struct http_stand *s = poster->stand;
     const struct bench_options *o = &s->bench->options;
     long jobs = o->jobs / TURNS > o->threads ? o->jobs / TURNS : o->threads;
     struct way ways[] = {
         { jobs, runs_enqueue, &(struct runs_crew){ runs, o->threads } },
-        { jobs, post_all, &(struct posting){ s, posters } },
+        { jobs, post_all, poster },
     };
     struct rates rates;
     if (!take_turns(o, "single jobs", ways, &rates, err))
@@ -73,23 +82,29 @@ static bool post_in_turns(struct http_stand *s, struct poster *posters, struct r
     return true;
 }
 
+static bool connect_all(struct poster *p, struct pawl_error *err)
+{
+    p->clients = arena_new(p->stand->bench->arena, struct http_client, (size_t)p->count);
+    p->watched = arena_new(p->stand->bench->arena, struct pollfd, (size_t)p->count);
+    if (!p->clients || !p->watched)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", p->count);
+    for (long i = 0; i < p->count; i++) {
+        if (!http_client_open(&p->clients[i], p->stand->server.port, err))
+            return false;
+        p->watched[i] = (struct pollfd){ .fd = p->clients[i].fd, .events = POLLIN };
+    }
+    return true;
+}
+
 static bool measure_posts(struct http_stand *s, struct stand *embedded, struct pawl_error *err)
 {
     SCOPED(runs) struct runs runs = {0};
-    long count = s->bench->options.threads;
-    struct poster *posters = arena_new(s->bench->arena, struct poster, (size_t)count);
-    if (!posters)
-        return fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
-    bool done = runs_open(&runs, embedded, err);
-    for (long i = 0; done && i < count; i++) {
-        posters[i].payload = s->payload;
-        done = http_client_open(&posters[i].client, s->server.port, err);
-    }
-    done = done && post_in_turns(s, posters, &runs, err);
-    for (long i = 0; i < count; i++) {
-        http_client_end(&posters[i].client);
-        arena_end(&posters[i].arena);
-    }
+    struct poster poster = { .stand = s, .count = s->bench->options.threads };
+    bool done = runs_open(&runs, embedded, err) && connect_all(&poster, err)
+        && post_in_turns(&poster, &runs, err);
+    for (long i = 0; poster.clients && i < poster.count; i++)
+        http_client_end(&poster.clients[i]);
+    arena_end(&poster.arena);
     return done;
 }
 
@@ -115,7 +130,7 @@ static bool fill(struct drain *d, long jobs, struct pawl_error *err)
             buf_add(&body, http_job(&d->arena, d->type, s->payload, s->made++));
         }
         buf_add(&body, S("]}"));
-        if (!http_client_ask(&d->client, "POST /v1/jobs", buf_str(&body), 200, &answer, err))
+        if (!http_client_ask(&d->client, POST_JOB, buf_str(&body), 200, &answer, err))
             return false;
     }
     return true;
