@@ -44,7 +44,6 @@ void act_handle(struct pawl *pawl, const struct act *act)
     struct pawl_policy once = { .name = "once", .max_attempts = 1 };
     if (!pawl_define_policy(pawl, &once, &err))
         EXPECT(err.code == PAWL_CONFLICT);  // an earlier act has
-    command_supervised_by(getenv("PAWL"));
     MUST(command_handle(pawl, &act->type, &err));
 }
 

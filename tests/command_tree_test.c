@@ -9,6 +9,7 @@
 #include "act.h"
 
 #include "base/world.h"
+#include "server/supervisor_program.h"
 
 #define GRACE_US SECONDS(1)
 
@@ -111,6 +112,19 @@ TEST_SHOP(OPS_7_a_supervisor_that_is_killed_takes_its_command_along, .workers = 
     EXPECT_STR(str_of(status.failure_type), "ATTEMPTS_EXHAUSTED");
     EXPECT_STR(str_of(status.error), "its supervisor was killed");
     WAIT_FOR(act_alive(act) == 0);
+}
+
+// A machine may forbid what is no file of its own to run: this one may be read, and not executed.
+TEST_SHOP(OPS_7_where_the_small_supervisor_may_not_run_the_whole_program_supervises, .workers = 1)
+{
+    const char *small = supervisor_programs()[0], *whole = supervisor_programs()[1];
+    EXPECT(small != NULL);
+    supervisor_programs_are("/etc/passwd", getenv("PAWL"));
+    struct act *act = ACT("out=1");
+    act_begin(shop, act);
+    struct str ended = act_end(shop, act);
+    supervisor_programs_are(small, whole);
+    EXPECT_STR(ended, "SUCCEEDED");
 }
 
 // A program with one command in it, that is killed. Forked before the store is opened here.
@@ -241,7 +255,7 @@ TEST_SHOP(RUN_1_a_thousand_commands_leave_no_descriptor_no_zombie_and_no_memory,
 {
     struct act *act = ACT("err=hello", "out=1");
     act_begin(shop, act);
-    run_many(shop, act, 1000);  // a connection to a server has the buffers for so many by then
+    run_many(shop, act, 1000);  // a connection to a server has its buffers by then
     size_t descriptors = open_descriptors();
     int64_t resident = resident_bytes();
     run_many(shop, act, 1000);

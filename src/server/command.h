@@ -41,6 +41,3 @@ CHECKED bool command_handle(struct pawl *pawl, const struct command_type *type,
 
 // Log lines that could not be stored since the process began: the store or its queue was full.
 int64_t command_lines_dropped(void);
-
-// For tests, whose own program cannot supervise: the one that does. It must live on.
-void command_supervised_by(const char *program);

@@ -15,13 +15,7 @@
 #include "base/arena.h"
 #include "base/world.h"
 #include "server/command.h"
-
-static const char *supervisor_program = "/proc/self/exe";
-
-void command_supervised_by(const char *program)
-{
-    supervisor_program = program;
-}
+#include "server/supervisor_program.h"
 
 void fd_close(int *fd)
 {
@@ -104,6 +98,25 @@ static char *word(const char *text)
 
 enum { OWN_WORDS = 4 };  // before those of the command
 
+// How starting the program failed says whether another one may succeed.
+static bool may_not_run(int error)
+{
+    return error == EACCES || error == EPERM || error == ENOENT || error == ENOEXEC;
+}
+
+// The first of the programs that may run here.
+static int spawn_first(pid_t *pid, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const *words,
+                       char *const *environment)
+{
+    const char *const *programs = supervisor_programs();
+    int result = ENOENT;
+    for (int i = 0; i < SUPERVISOR_PROGRAMS && may_not_run(result); i++)
+        if (programs[i])
+            result = posix_spawn(pid, programs[i], actions, attributes, words, environment);
+    return result;
+}
+
 static bool spawn(struct child *child, const struct child_plan *plan, const struct ends *ends)
 {
     char grace[32];
@@ -128,8 +141,7 @@ static bool spawn(struct child *child, const struct child_plan *plan, const stru
     for (int i = 0; i < SUPERVISOR_DESCRIPTORS && result == 0; i++)
         result = posix_spawn_file_actions_adddup2(&actions, ends->at[i], i);
     if (result == 0)
-        result = posix_spawn(&child->supervisor, supervisor_program, &actions, &attributes, words,
-                             plan->environment);
+        result = spawn_first(&child->supervisor, &actions, &attributes, words, plan->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (result != 0)

@@ -174,6 +174,7 @@ int supervisor_main(int argc, char **argv)
     if (argc < ARGUMENTS || !prepare(&s, argv[2]))
         return STATUS_USAGE;
     pid_t self = getpid();
+    prctl(PR_SET_NAME, "pawl-supervise");  // else it has the name of a descriptor
     s.command = fork();
     if (s.command == 0)
         return become_command(argv[3], argv + 4, self);
