@@ -30,7 +30,8 @@ CHECKED bool http_client_send(struct http_client *client, const char *what, stru
 CHECKED bool http_client_receive(struct http_client *client, struct http_answer *answer,
                                  struct pawl_error *err);
 
-// Receives the answer to `what`. One of another status than the wanted one is an error that quotes it.
+// Receives the answer to `what`. One of another status than the wanted one is an error that quotes
+// it.
 CHECKED bool http_client_expect(struct http_client *client, const char *what, int wanted,
                                 struct http_answer *answer, struct pawl_error *err);
 

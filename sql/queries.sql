@@ -849,9 +849,8 @@ UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2;
 -- ===== audit
 
 -- name: audit_insert
-INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, request_id,
-                          correlation_id, detail)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, request_id, detail)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- By nobody but who is on the job, and with nothing to add: most events.
 -- name: audit_insert_plain

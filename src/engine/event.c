@@ -113,6 +113,7 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                       });
 }
 
+// What an event belongs together with is its job's to say, whoever did it.
 static bool append(struct tx *tx, const struct subject *subject, enum event event,
                    const struct caller *by, struct str detail, struct pawl_error *err)
 {
@@ -124,8 +125,7 @@ static bool append(struct tx *tx, const struct subject *subject, enum event even
     return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject->org), INT(subject->job),
                      INT((int64_t)event), INT(subject->attempt), INT(tx->now),
                      by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,
-                     by ? TEXT(by->request_id) : NONE,
-                     by ? TEXT_OR_NONE(by->correlation_id) : NONE, TEXT_OR_NONE(detail));
+                     by ? TEXT(by->request_id) : NONE, TEXT_OR_NONE(detail));
 }
 
 bool event_append(struct tx *tx, struct subject subject, enum event event, struct str detail,

@@ -67,7 +67,7 @@ const struct route *route_find(struct str method, struct str path, struct str *p
         if (!matches(str_of(route->path), path, parts))
             continue;
         if (str_eq(method, str_of(route->method)))
-            return route;
+            return *allowed = S(""), route;
         *allowed = allowed->n ? str_format(arena, "%.*s, %s", STR(*allowed), route->method)
                               : str_of(route->method);
     }

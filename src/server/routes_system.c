@@ -30,9 +30,10 @@ static bool ready_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 
 static bool ready_answer(struct exchange *x, struct pawl_error *err)
 {
-    if (atomic_load(&x->server->draining)) {
+    struct not_now not_now = server_not_now(x->server);
+    if (not_now.code) {
         x->retry_after_s = 1;
-        exchange_refuse_as(x, 503, "draining", "the server is shutting down");
+        exchange_refuse_as(x, 503, not_now.code, "%s", not_now.why);
         return true;
     }
     return exchange_answer(x, 200, json_pack("{s:s}", "status", "ready"), err);
@@ -58,9 +59,17 @@ static bool openapi_answer(struct exchange *x, struct pawl_error *err)
     return x->text.n > 0 || fail(err, PAWL_NO_MEMORY, "no memory for the document");
 }
 
+// Whoever has a key sees the schedules of its org only (OPS-10).
 static bool config_answer(struct exchange *x, struct pawl_error *err)
 {
-    return exchange_answer(x, 200, config_json(&x->arena, x->config), err);
+    json_t *shown = config_json(&x->arena, x->config);
+    json_t *schedules = json_object_get(shown, "schedules");
+    for (size_t i = 0; !x->identity.open && i < x->config->schedule_count; i++) {
+        const struct config_schedule *one = &x->config->schedules[i];
+        if (!str_eq(one->org_id, x->caller.org_id))
+            json_object_deln(schedules, one->schedule.name.s, one->schedule.name.n);
+    }
+    return exchange_answer(x, 200, shown, err);
 }
 
 // ----- workers
@@ -158,7 +167,7 @@ static const struct route rows[] = {
     },
     {
         .method = "GET", .path = "/v1/config", .permission = MAY_READ, .kind = ROUTE_NOW,
-        .summary = "The configuration in effect, without secrets.", .answer = config_answer,
+        .summary = "The configuration in effect, without secrets and schedules of other orgs.", .answer = config_answer,
         .schema = "Object", .statuses = { 200 },
     },
     {

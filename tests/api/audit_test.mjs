@@ -156,3 +156,18 @@ test('OPS_25_only_an_admin_erases', async () => {
   await closed.stop();
   rmSync(directory, { recursive: true });
 });
+
+test('OPS_11_events_of_a_job_belong_together_whoever_did_them', async () => {
+  const { body: job } = await server.post('/v1/jobs', {
+    job_type: 'together', payload: {}, idempotency_key: 'together', correlation_id: 'order-7' });
+  const asked = { worker_id: 'w', queues: ['q:default'], job_types: ['together'], start: true };
+  const { body: { executions: [run] } } = await server.post('/v1/leases', asked);
+  assert.equal(run.job.job_id, job.job_id);
+  const { status } = await server.post(`/v1/executions/${run.exec_id}/commit`,
+                                       { worker_id: 'w', attempt: 1, done: true });
+  assert.equal(status, 200);
+  const { body: trail } = await server.get(`/v1/jobs/${job.job_id}/audit`);
+  assert.deepEqual(trail.items.map(({ correlation_id }) => correlation_id),
+                   Array(4).fill('order-7'));
+  assert.notEqual(trail.items[3].request_id, trail.items[0].request_id);
+});

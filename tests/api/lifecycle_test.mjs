@@ -101,6 +101,25 @@ test('SLOT_1_an_exclusive_worker_refuses_a_second_one', async () => {
   rmSync(directory, { recursive: true });
 });
 
+// Everybody would be admin, so it may not listen there; a port that is taken is the same.
+test('OPS_18_a_server_that_cannot_listen_has_begun_no_job', async () => {
+  const directory = scratch();
+  writeFileSync(join(directory, 'pawl.yaml'), config(directory, 'echo >>ran; sleep 2'));
+  const server = await start({ directory: scratch() });
+  run(directory, 'enqueue', 'life.test', '{}');
+  for (const [listen, status] of [['0.0.0.0:0', 5], [`127.0.0.1:${server.port}`, 4]]) {
+    const words = ['serve', '--config', 'pawl.yaml', '--listen', listen,
+                   '--store', 'sqlite:pawl.db'];
+    assert.throws(() => execFileSync(pawl, words, { cwd: directory, stdio: 'pipe' }),
+                  (error) => error.status === status, listen);
+  }
+  assert.ok(!readdirSync(directory).includes('ran'));
+  const [job] = JSON.parse(run(directory, 'jobs', '--json')).items;
+  assert.equal(job.attempt, 0);
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
 test('RUN_5_a_second_server_of_the_same_name_is_refused', async () => {
   const directory = scratch();
   const text = 'instance: only-one\n';

@@ -269,6 +269,8 @@ test('the table of routes is the server\'s', async () => {
     assert.equal(status, 405, path);
     for (const method of headers.get('allow').split(', ')) known(method, path);
   }
+  for (const path of ['/v1/jobs', '/v1/keys'])  // another method comes before it in the table
+    assert.equal((await ask(['GET', path], nobody, keys.admin)).headers.get('allow'), null);
   const { paths } = (await server.get('/openapi.json')).body;
   for (const [path, methods] of Object.entries(paths ?? {}))
     for (const method of Object.keys(methods).filter((word) => word !== 'parameters'))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, withServer } from './cli.mjs';
-import { run, sanitized, scratch, start } from './server.mjs';
+import { makeKey, run, sanitized, scratch, start } from './server.mjs';
 
 const terms = { coalesce: true, misfire_grace_time: '300s', max_instances: 1,
                 expected_max_runtime: '30s' };
@@ -393,4 +393,18 @@ test('SLOT_7_a_configuration_read_again_keeps_no_copy_of_a_time_zone_for_each_sc
     const each = (bytes() - before) / 8;
     assert.ok(each < 4e6, `${each} bytes for 1,000 schedules`);
   });
+});
+
+test('OPS_10_the_configuration_shows_no_schedule_of_another_org', async () => {
+  const directory = scratch();
+  const org = '01900000-0000-7000-8000-00000000000a';
+  const key = makeKey(directory, 'admin', { org }).key, other = makeKey(directory, 'admin').key;
+  const server = await start({ directory,
+                               config: config('true', { theirs: never({ org }), ours: never() }) });
+  const names = async (asks) =>
+    Object.keys((await server.get('/v1/config', { key: asks })).body.schedules);
+  assert.deepEqual(await names(key), ['theirs']);
+  assert.deepEqual(await names(other), ['ours']);
+  await server.stop();
+  rmSync(directory, { recursive: true });
 });
