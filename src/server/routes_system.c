@@ -167,8 +167,8 @@ static const struct route rows[] = {
     },
     {
         .method = "GET", .path = "/v1/config", .permission = MAY_READ, .kind = ROUTE_NOW,
-        .summary = "The configuration in effect, without secrets and schedules of other orgs.", .answer = config_answer,
-        .schema = "Object", .statuses = { 200 },
+        .summary = "The configuration in effect, without secrets and schedules of other orgs.",
+        .answer = config_answer, .schema = "Object", .statuses = { 200 },
     },
     {
         .method = "GET", .path = "/v1/workers", .permission = MAY_READ, .kind = ROUTE_READ,

@@ -4,9 +4,9 @@
 // Pawl starts a small program that it carries with it, or its own program again, with
 // SUPERVISOR_WORD as the first argument. That process adopts every descendant that loses its parent
 // (a subreaper), starts the command in a session of its own, and waits. When the command has ended,
-// or when the control pipe is closed, it ends whatever is left: SIGTERM, a grace, then SIGKILL until
-// nothing lives. A Pawl that is killed closes the pipe too. Only then it reports how the command
-// ended, so that a report means that nothing is left.
+// or when the control pipe is closed, it ends whatever is left: SIGTERM, a grace, then SIGKILL
+// until nothing lives. A Pawl that is killed closes the pipe too. Only then it reports how the
+// command ended, so that a report means that nothing is left.
 //
 //     pawl SUPERVISOR_WORD GRACE_MS DIRECTORY PROGRAM [ARGUMENT...]
 //
