@@ -18,7 +18,7 @@ enum { SEQUENCES = 10000 };
 #endif
 
 enum {
-    SEQUENCES_ON_POSTGRES = 150,
+    SEQUENCES_ON_POSTGRES = 60,
     SEQUENCES_PER_STORE = 50,
     SEQUENCES_FOR_ALL = 5000,  // so many go everywhere
     VERIFIED_PER_STORE = 3,  // by themselves; the others when their store is closed
