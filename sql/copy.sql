@@ -56,6 +56,7 @@
 -- left: schema_compatible  the same
 -- left: audit_event_names  written by the migrations
 -- left: store_copy         whether this store is a copy
+-- PostgreSQL has ready_floors besides, which follows from what is put into `ready`.
 
 -- What the store is and how far it has come: not the same before and after anything happened.
 -- name: copy_source

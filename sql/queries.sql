@@ -315,8 +315,23 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: ready_delete
 DELETE FROM ready WHERE queue = $1 AND type = $2 AND org = $3 AND rank = $4 AND job = $5;
 
--- What a claim has taken one after the other, where no other claim can take what is between.
+-- What a claim has taken one after the other, where no other claim can take what is between. If
+-- nothing is left before it, the lane begins behind it from now on (ready_floors).
 -- name: ready_delete_run
+--postgres: WITH floor AS MATERIALIZED (
+--postgres:   SELECT id, rank, job FROM ready_floors WHERE queue = $1 AND type = $2 AND org = $3
+--postgres:    ORDER BY id DESC LIMIT 1),
+--postgres: higher AS (
+--postgres:   INSERT INTO ready_floors (queue, type, org, rank, job)
+--postgres:   SELECT $1, $2, $3, $4, $6
+--postgres:    WHERE ($4, $5) = (SELECT r.rank, r.job FROM ready r
+--postgres:      WHERE r.queue = $1 AND r.type = $2 AND r.org = $3
+--postgres:        AND (r.rank, r.job) > (SELECT f.rank, f.job FROM floor f)
+--postgres:      ORDER BY r.rank, r.job LIMIT 1)
+--postgres:   RETURNING queue),
+--postgres: gone AS (
+--postgres:   DELETE FROM ready_floors WHERE queue = (SELECT queue FROM higher) AND type = $2
+--postgres:    AND org = $3 AND id = (SELECT id FROM floor))
 DELETE FROM ready
  WHERE queue = $1 AND type = $2 AND org = $3 AND rank = $4 AND job BETWEEN $5 AND $6;
 
@@ -327,9 +342,12 @@ SELECT queue, type, rank, job, attempt, project FROM ready WHERE org = $1 AND se
 -- name: claim_queues
 -- scans: the queues that are not empty
 WITH RECURSIVE filled (queue) AS (
-  SELECT min(queue) FROM ready
+  SELECT min(queue) FROM ready --sqlite
+--postgres: SELECT q FROM pawl_next_lane(0, 0, 0, 9223372036854775807, 9223372036854775807)
   UNION ALL
-  SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled
+  SELECT (SELECT min(r.queue) FROM ready r WHERE r.queue > filled.queue) FROM filled --sqlite
+--postgres: SELECT n.q FROM filled CROSS JOIN LATERAL pawl_next_lane(filled.queue,
+--postgres:   9223372036854775807, 0, 9223372036854775807, 9223372036854775807) n
    WHERE filled.queue IS NOT NULL)
 SELECT q.id FROM queues q
  WHERE q.paused_at IS NULL
@@ -340,13 +358,18 @@ SELECT q.id FROM queues q
  ORDER BY q.id;
 
 -- name: ready_next_type
-SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2;
+SELECT coalesce(min(type), 0) FROM ready WHERE queue = $1 AND type > $2 --sqlite
+--postgres: SELECT coalesce(t, 0)
+--postgres:   FROM pawl_next_lane($1, $2, 9223372036854775807, $1, 9223372036854775807)
+;
 
 -- name: org_weight
 SELECT weight FROM orgs WHERE id = $1;
 
 -- name: ready_next_org
-SELECT coalesce(min(org), 0) FROM ready WHERE queue = $1 AND type = $2 AND org > $3;
+SELECT coalesce(min(org), 0) FROM ready WHERE queue = $1 AND type = $2 AND org > $3 --sqlite
+--postgres: SELECT coalesce(o, 0) FROM pawl_next_lane($1, $2, $3, $1, $2)
+;
 
 -- The same two for a worker that is limited to projects: $1 is the org, $2 one project.
 -- name: ready_next_type_of_project
@@ -358,9 +381,16 @@ SELECT rank, job, attempt, serial_key FROM ready
  WHERE org = $1 AND project = $2 AND queue = $3 AND type = $4 AND (rank, job) > ($5, $6)
  ORDER BY rank, job LIMIT $7;
 
+-- Behind ($4, $5), and on PostgreSQL behind the lane's floor (ready_floors).
 -- name: ready_lane
 SELECT rank, job, attempt, serial_key FROM ready
- WHERE queue = $1 AND type = $2 AND org = $3 AND (rank, job) > ($4, $5)
+ WHERE queue = $1 AND type = $2 AND org = $3
+   AND (rank, job) > ($4, $5) --sqlite
+--postgres: AND (rank, job) > (SELECT s.rank, s.job
+--postgres:   FROM (SELECT $4::bigint AS rank, $5::bigint AS job UNION ALL
+--postgres:         (SELECT f.rank, f.job FROM ready_floors f
+--postgres:           WHERE f.queue = $1 AND f.type = $2 AND f.org = $3 ORDER BY f.id DESC LIMIT 1)) s
+--postgres:  ORDER BY s.rank DESC, s.job DESC LIMIT 1)
  ORDER BY rank, job LIMIT $6;
 
 -- The same with the jobs, for a claim that takes what it reads: behind the columns of the place
@@ -379,7 +409,13 @@ SELECT r.rank, r.job, r.attempt, r.serial_key,
   LEFT JOIN jobs par ON par.id = j.parent
   LEFT JOIN parked p ON p.job = r.job
   LEFT JOIN outcomes x ON x.job = r.job
- WHERE r.queue = $1 AND r.type = $2 AND r.org = $3 AND (r.rank, r.job) > ($4, $5)
+ WHERE r.queue = $1 AND r.type = $2 AND r.org = $3
+   AND (r.rank, r.job) > ($4, $5) --sqlite
+--postgres: AND (r.rank, r.job) > (SELECT s.rank, s.job
+--postgres:   FROM (SELECT $4::bigint AS rank, $5::bigint AS job UNION ALL
+--postgres:         (SELECT f.rank, f.job FROM ready_floors f
+--postgres:           WHERE f.queue = $1 AND f.type = $2 AND f.org = $3 ORDER BY f.id DESC LIMIT 1)) s
+--postgres:  ORDER BY s.rank DESC, s.job DESC LIMIT 1)
  ORDER BY r.rank, r.job LIMIT $6;
 
 -- name: parked_insert

@@ -14,10 +14,22 @@
 -- ===== the store
 
 -- name: verify_store_file
--- invariant: the database file is sound
--- scans: the file itself, once
+-- invariant: the database file is sound, or the server keeps none of a lane's places from a claim
+-- scans: the file itself, once; on a server the first place of each lane
 SELECT 0, quick_check FROM pragma_quick_check WHERE quick_check <> 'ok' --sqlite
---postgres: SELECT 0, '' WHERE false
+--postgres: WITH RECURSIVE lanes AS (
+--postgres:   (SELECT queue, type, org, rank, job FROM ready
+--postgres:     ORDER BY queue, type, org, rank, job LIMIT 1)
+--postgres:   UNION ALL
+--postgres:   SELECT n.* FROM lanes l CROSS JOIN LATERAL (
+--postgres:     SELECT r.queue, r.type, r.org, r.rank, r.job FROM ready r
+--postgres:      WHERE (r.queue, r.type, r.org) > (l.queue, l.type, l.org)
+--postgres:      ORDER BY r.queue, r.type, r.org, r.rank, r.job LIMIT 1) n)
+--postgres: SELECT l.job, 'its place is not behind the floor of its lane' FROM lanes l
+--postgres:   LEFT JOIN LATERAL (SELECT f.id, f.rank, f.job FROM ready_floors f
+--postgres:     WHERE f.queue = l.queue AND f.type = l.type AND f.org = l.org
+--postgres:     ORDER BY f.id DESC LIMIT 1) f ON true
+--postgres:  WHERE f.id IS NULL OR (l.rank, l.job) <= (f.rank, f.job)
 ;
 
 -- name: verify_store_secret

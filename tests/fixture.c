@@ -147,6 +147,7 @@ static const char *const undo[] = {
            "DELETE FROM schema_compatible WHERE version = 20;",
     [21] = "DROP INDEX posted_jobs_look; ALTER TABLE posted_jobs DROP COLUMN look_at;"
            "DELETE FROM schema_compatible WHERE version = 21;",
+    [22] = "DELETE FROM schema_compatible WHERE version = 22;",
 };
 // clang-format on
 

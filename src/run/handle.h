@@ -9,6 +9,7 @@
 #include "run/journal.h"
 #include "run/pipeline.h"
 #include "run/registry.h"
+#include "store/bell.h"
 #include "store/observe.h"
 
 struct loans;
@@ -43,7 +44,8 @@ struct pawl {
     void (*outdated)(void *self);
     void *outdated_self;
     struct observers observers;   // of every commit of this handle
-    struct pipeline *pipeline;    // the writer
+    struct pipeline *pipeline;    // the writer, whose commits ...
+    char ringer[BELL_NAME_BYTES];  // ... ring under this name: its own runner knows of them
 
     pthread_mutex_t reading;      // guards the reader
     struct db *reader;            // NULL until it is needed

@@ -106,6 +106,7 @@ static void set_up(struct pawl *pawl)
     };
     pawl->registry.arena = &pawl->arena;
     pawl->rules = (struct contract_rules){ .policy = own_policy, .self = &pawl->registry };
+    bell_name_make(pawl->ringer);
     journal_open(&pawl->journal, o, pawl->world);
     pthread_mutex_init(&pawl->reading, NULL);
     pthread_mutex_init(&pawl->starting, NULL);
@@ -120,6 +121,7 @@ static bool open_store(struct pawl *pawl, struct pawl_error *err)
                 .busy_us = pawl->options.busy_us,
                 .fleeting = pawl->options.virtual_time,
                 .listen = !pawl->options.virtual_time,
+                .ringer = pawl->ringer,
                 .observers = &pawl->observers,
                 .faults = handle_faults(pawl) },
         .waiting_max = pawl->options.waiting_max,

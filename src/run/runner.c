@@ -399,7 +399,8 @@ static bool spawn_workers(struct runner *r)
 bool runner_start_threads(struct runner *r, struct pawl_error *err)
 {
     bool works = registry_handlers(&r->pawl->registry)->count > 0;
-    if (!bell_open(&r->bell, str_of(r->pawl->options.store), err))
+    const struct pawl *pawl = r->pawl;
+    if (!bell_open_named(&r->bell, str_of(pawl->options.store), pawl->ringer, err))
         return false;
     r->has_threads = true;
     if ((works && !spawn_workers(r))

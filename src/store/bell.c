@@ -55,18 +55,30 @@ static bool hear_others(struct bell *bell, struct str store_url, struct pawl_err
 {
     if (!url_names_server(store_url))
         return watch_lock_file(bell, store_url, err);
-    snprintf(bell->name, sizeof bell->name, "%016llx",
-             (unsigned long long)world_random(world_real()));
     return url_is_pooled(store_url) || server_bell_open(&bell->server, store_url, bell->name, err);
 }
 
+void bell_name_make(char name[BELL_NAME_BYTES])
+{
+    snprintf(name, BELL_NAME_BYTES, "%016llx", (unsigned long long)world_random(world_real()));
+}
+
 bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err)
+{
+    char name[BELL_NAME_BYTES];
+    bell_name_make(name);
+    return bell_open_named(bell, store_url, name, err);
+}
+
+bool bell_open_named(struct bell **bell, struct str store_url, const char *name,
+                     struct pawl_error *err)
 {
     *bell = NULL;
     struct bell *b = malloc(sizeof *b);
     if (!b)
         return fail(err, PAWL_NO_MEMORY, "no memory for a bell");
     *b = (struct bell){ .own = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .others = -1 };
+    snprintf(b->name, sizeof b->name, "%s", name);
     bool opened = b->own >= 0
         ? hear_others(b, store_url, err)
         : fail(err, PAWL_STORE, "cannot make a bell: %s", strerrordesc_np(errno));

@@ -17,9 +17,17 @@
 
 struct bell;
 
+enum { BELL_NAME_BYTES = 17 };
+
 // Makes the lock file of the store when it is not there. Without inotify, or while the server is
 // away, the bell still hears its own process.
 CHECKED bool bell_open(struct bell **bell, struct str store_url, struct pawl_error *err);
+
+// The same, by a name that connections have too (db_options.ringer): what they commit is not heard
+// here, because their process knows of it.
+CHECKED bool bell_open_named(struct bell **bell, struct str store_url, const char *name,
+                             struct pawl_error *err);
+void bell_name_make(char name[BELL_NAME_BYTES]);
 void bell_close(struct bell *bell);  // NULL is fine
 bool bell_hears_others(const struct bell *bell);
 

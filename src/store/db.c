@@ -15,6 +15,13 @@
 #include "store/observe.h"
 #include "store/store_url.h"
 
+static const char *ringer(const struct db_options *options)
+{
+    if (options->ringer)
+        return options->ringer;
+    return options->bell ? bell_name(options->bell) : "";
+}
+
 bool db_open(struct db **db, const struct db_options *options, struct pawl_error *err)
 {
     *db = NULL;
@@ -25,6 +32,7 @@ bool db_open(struct db **db, const struct db_options *options, struct pawl_error
     if (!(file ? sqlite_open : postgres_open)(db, options, err))
         return false;
     (*db)->bell = options->bell;
+    (*db)->ringer = ringer(options);
     (*db)->names = names_new();
     (*db)->key_index = key_index_new(options->generation_keys);
     (*db)->counts = counts_new();

@@ -40,6 +40,7 @@ struct db_options {
     bool checkpoint_by_hand;    // commits do not copy the log back: db_checkpoint does
     bool listen;                // commits of other processes ring the bells of this one; see bell.h
     struct bell *bell;          // rung by commits of this connection; must outlive it; NULL: none
+    const char *ringer;         // whose commits they are: see bell_open_named; NULL: anybody's
     int64_t generation_keys;    // see key_index.h; 0: as many as is good
     const struct observers *observers;  // told what commits of this connection did; see observe.h
     const struct faults *faults;        // for tests; must outlive it; NULL: nothing is made to fail

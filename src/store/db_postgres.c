@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/bell.h"
 #include "store/postgres_many.h"
 #include "store/postgres_wire.h"
 
@@ -326,8 +325,7 @@ static void ring(struct db *db)
     struct pawl_error unseen;
     char news[256];
     size_t before = postgres->sent_count;
-    snprintf(news, sizeof news, "%s %s", postgres->url.schema,
-             db->bell ? bell_name(db->bell) : "");
+    snprintf(news, sizeof news, "%s %s", postgres->url.schema, db->ringer);
     bool sent = wire_bind(postgres, VALUES(TEXT(str_of(news))), 1, &unseen)
              && say(postgres, PHRASE_RING, 1, NULL, &unseen);
     if (sent)  // a ring that is lost is no harm: whoever waits looks once in a while

@@ -89,6 +89,7 @@ struct db {
     bool gave_way;  // the reserve was given back just now
     int64_t look_for_space_at;  // by the monotonic clock
     struct bell *bell;    // of this process; NULL: none
+    const char *ringer;   // what other processes hear who rings; empty: nobody in particular
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h

@@ -116,6 +116,7 @@ static const struct setting of_writer[] = {
     { "enable_bitmapscan", "off" },
     { "enable_hashjoin", "off" },
     { "enable_mergejoin", "off" },
+    { "max_parallel_workers_per_gather", "0" },  // to start some takes longer than any statement
 };
 
 static void add_settings(struct buf *sql, bool local, const struct setting *settings, size_t count)

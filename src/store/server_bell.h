@@ -7,11 +7,9 @@
 
 #include <poll.h>
 
-#include "base/error.h"
+#include "store/bell.h"
 
 struct server_bell;
-
-enum { BELL_NAME_BYTES = 17 };
 
 // `name` is what this process calls itself: what it tells itself is not heard.
 CHECKED bool server_bell_open(struct server_bell **bell, struct str store_url, const char *name,

@@ -240,7 +240,7 @@ TEST_EACH_DB(OPS_10_every_table_with_an_org_is_behind_the_wall)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pg_roles"
                                " WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"),
                0);  // else there would be no wall to test
-    EXPECT_INT(box_number(box, "SELECT count(*) FROM pg_class WHERE relforcerowsecurity"), 33);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pg_class WHERE relforcerowsecurity"), 34);
     EXPECT_STR(box_text(box, "SELECT coalesce(string_agg(c.relname, ' '), '') FROM pg_class c"
                              " JOIN pg_attribute a ON a.attrelid = c.oid"
                              " WHERE c.relnamespace = 'pawl'::regnamespace AND c.relkind = 'r'"

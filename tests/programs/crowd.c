@@ -178,7 +178,10 @@ static void must(bool done, const struct pawl_error *err)
 static bool try_to_start(char **argv, struct pawl_error *err)
 {
     struct pawl_tx *tx = NULL;
-    struct pawl_options options = { .store = argv[1], .instance = argv[3], .workers = 8 };
+    struct pawl_options options = {
+        .store = argv[1], .instance = argv[3], .workers = 8,
+        .loan_us = SECONDS(30),  // a busy machine is not what this is about
+    };
     struct pawl_policy policy = {
         .name = "test", .base = "lifecycle", .max_attempts = 20, .base_us = MILLISECONDS(10),
         .delay_us_max = MILLISECONDS(10), .lease_us = SECONDS(1),

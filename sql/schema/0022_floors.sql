@@ -1,0 +1,73 @@
+-- compatible: 16
+-- Where the ready jobs of a lane (a queue, type and org) begin, on PostgreSQL.
+--
+-- A place that was taken stays in front of its lane until it is vacuumed, which nobody may while
+-- another session holds an old snapshot: then a claim would step over all that were taken since. So
+-- it begins behind the lane's floor: nothing in the lane is at or before (rank, job). The newest
+-- row is the floor. A claim appends a higher one and removes the one it found; a place that is put
+-- at or before it appends a lower one. Rows are never changed, and the newest is read first, so
+-- that nobody has to step over those that are gone.
+--
+-- Every lane that ever had a place has a floor, so that from lane to lane is one step as well.
+-- Writers hold the lock of the store, so what they read here is what is.
+--postgres: CREATE TABLE ready_floors (
+--postgres:   queue BIGINT NOT NULL,
+--postgres:   type BIGINT NOT NULL,
+--postgres:   org BIGINT NOT NULL,
+--postgres:   id BIGINT GENERATED ALWAYS AS IDENTITY,
+--postgres:   rank BIGINT NOT NULL,
+--postgres:   job BIGINT NOT NULL
+--postgres: ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+--postgres:   autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
+--postgres: CREATE UNIQUE INDEX ready_floors_lane ON ready_floors (queue, type, org, id DESC);
+--postgres: SELECT pawl_wall_up('ready_floors', 'org = (SELECT pawl_wall())');
+--postgres: INSERT INTO ready_floors (queue, type, org, rank, job)
+--postgres: SELECT queue, type, org, min(rank) - 1, 0 FROM ready GROUP BY queue, type, org;
+
+--postgres: CREATE FUNCTION pawl_lower_floors() RETURNS trigger LANGUAGE plpgsql
+--postgres: SET search_path FROM CURRENT AS $$
+--postgres: DECLARE p record; f record;
+--postgres: BEGIN
+--postgres:   FOR p IN SELECT DISTINCT ON (queue, type, org) queue, type, org, rank, job
+--postgres:              FROM placed ORDER BY queue, type, org, rank, job
+--postgres:   LOOP
+--postgres:     SELECT l.id, l.rank, l.job INTO f FROM ready_floors l
+--postgres:      WHERE l.queue = p.queue AND l.type = p.type AND l.org = p.org
+--postgres:      ORDER BY l.id DESC LIMIT 1;
+--postgres:     CONTINUE WHEN (p.rank, p.job) > (f.rank, f.job);
+--postgres:     INSERT INTO ready_floors (queue, type, org, rank, job)
+--postgres:     VALUES (p.queue, p.type, p.org, p.rank, p.job - 1);
+--postgres:     DELETE FROM ready_floors l
+--postgres:      WHERE l.queue = p.queue AND l.type = p.type AND l.org = p.org AND l.id = f.id;
+--postgres:   END LOOP;
+--postgres:   RETURN NULL;
+--postgres: END $$;
+--postgres: CREATE TRIGGER ready_placed AFTER INSERT ON ready REFERENCING NEW TABLE AS placed
+--postgres: FOR EACH STATEMENT EXECUTE FUNCTION pawl_lower_floors();
+
+-- The first lane behind (q, t, o) that has a place, up to the types of (q_last, t_last); NULL: none
+-- has. Lanes that are empty just now are stepped over one by one, but not more than a few: where
+-- most are, they are better skipped by the places that there are.
+--postgres: CREATE FUNCTION pawl_next_lane(INOUT q BIGINT, INOUT t BIGINT, INOUT o BIGINT,
+--postgres:   q_last BIGINT, t_last BIGINT)
+--postgres: LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+--postgres: DECLARE f record;
+--postgres: BEGIN
+--postgres:   FOR step IN 1..16 LOOP
+--postgres:     SELECT l.queue, l.type, l.org, l.rank, l.job INTO f FROM ready_floors l
+--postgres:      WHERE (l.queue, l.type, l.org) > (q, t, o)
+--postgres:      ORDER BY l.queue, l.type, l.org, l.id DESC LIMIT 1;
+--postgres:     q := f.queue; t := f.type; o := f.org;
+--postgres:     EXIT WHEN q IS NULL OR (q, t) > (q_last, t_last) OR EXISTS (
+--postgres:       SELECT 1 FROM ready r WHERE r.queue = q AND r.type = t AND r.org = o
+--postgres:          AND (r.rank, r.job) > (f.rank, f.job));
+--postgres:     IF step = 16 THEN
+--postgres:       SELECT r.queue, r.type, r.org INTO q, t, o FROM ready r
+--postgres:        WHERE (r.queue, r.type, r.org) > (q, t, o)
+--postgres:        ORDER BY r.queue, r.type, r.org LIMIT 1;
+--postgres:     END IF;
+--postgres:   END LOOP;
+--postgres:   IF (q, t) > (q_last, t_last) THEN
+--postgres:     q := NULL; t := NULL; o := NULL;
+--postgres:   END IF;
+--postgres: END $$;
