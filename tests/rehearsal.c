@@ -6,8 +6,12 @@
 #include "store/driver.h"
 #include "torture.h"
 
+// Of an operation with more calls, what it does again and again fails less and less often.
+enum { ALL_UP_TO = 128 };
+
 static struct {
     struct arena *arena;  // of the play; NULL: no memory fails
+    bool any;             // whichever arena
     struct fault_counter faults;
 } memory;
 
@@ -20,7 +24,7 @@ void *__wrap_arena_array(struct arena *arena, size_t size, size_t count);
 
 static bool none_left(struct arena *arena)
 {
-    bool none = arena && arena == memory.arena && faults_hit(&memory.faults);
+    bool none = arena && (memory.any || arena == memory.arena) && faults_hit(&memory.faults);
     if (none)
         arena->failed = true;
     return none;
@@ -39,6 +43,20 @@ void *__wrap_arena_alloc(struct arena *arena, size_t bytes)
 void *__wrap_arena_array(struct arena *arena, size_t size, size_t count)
 {
     return none_left(arena) ? NULL : __real_arena_array(arena, size, count);
+}
+
+void rehearsal_arenas(int64_t n)
+{
+    memory.any = true;
+    memory.faults = (struct fault_counter){ .fail_at = n };
+}
+
+bool rehearsal_calm(void)
+{
+    bool reached = memory.faults.failed > 0;
+    memory.any = false;
+    memory.faults = (struct fault_counter){0};
+    return reached;
 }
 
 struct plays plays_of(struct box *box, int64_t *times, struct place place)
@@ -65,7 +83,8 @@ static bool refuse_commit(struct db *db, struct pawl_error *err)
 
 void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err)
 {
-    struct fault_counter faults = { .fail_at = ++p->n };
+    p->n += 1 + p->n / ALL_UP_TO;
+    struct fault_counter faults = { .fail_at = p->n };
     *err = (struct pawl_error){0};
     box_begin(p->box, tx);
     if (p->part == FOR_GOOD)
