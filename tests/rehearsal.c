@@ -4,6 +4,7 @@
 #include "faults.h"
 #include "fixture.h"
 #include "store/driver.h"
+#include "store/later.h"
 #include "torture.h"
 
 // Of an operation with more calls, what it does again and again fails less and less often.
@@ -91,7 +92,12 @@ void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err)
         return;
     store_faults_begin(p->box->db, refuse_commit);
     came_to_commit = false;
-    if (p->part == REHEARSE_STORE) {
+    if (p->part == REHEARSE_AT_ONCE) {
+        p->later = p->box->db->later;
+        p->box->db->later = later_new(1);
+        EXPECT(p->box->db->later != NULL);
+    }
+    if (p->part != REHEARSE_MEMORY) {
         store_faults = faults;
         return;
     }
@@ -106,6 +112,11 @@ static bool play_end(struct plays *p, struct tx *tx)
     store_faults = memory.faults = (struct fault_counter){0};
     memory.arena = NULL;
     tx_end(tx);
+    if (p->later) {
+        later_free(p->box->db->later);
+        p->box->db->later = p->later;
+        p->later = NULL;
+    }
     store_faults_end(p->box->db);
     arena_end(&p->arena);
     return failed;
@@ -113,7 +124,8 @@ static bool play_end(struct plays *p, struct tx *tx)
 
 static void judge(const struct plays *p, bool refused, const struct pawl_error *err)
 {
-    static const char *const calls[] = { "call of the store", "allocation" };
+    static const char *const calls[] = { "call of the store", "call of the store, at once",
+                                         "allocation" };
     if (refused && !came_to_commit && err->code != PAWL_OK && err->message[0])
         return;
     print_error("with its %s %lld failing: %s\n", calls[p->part], (long long)p->n,
