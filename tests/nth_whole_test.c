@@ -17,6 +17,8 @@
 #include "engine/transfer.h"
 #include "faults.h"
 #include "rich_store.h"
+#include "store/bell.h"
+#include "store/hold.h"
 #include "torture.h"
 
 enum kind { KIND_STORE, KIND_ARENA, KIND_MALLOC, KIND_SYSTEM, KIND_INTERRUPTED, KIND_FULL, KINDS };
@@ -116,6 +118,60 @@ static bool tidy(struct whole *w, struct pawl_error *err)
     return artifacts_tidy(w->box->db, &removed, err);
 }
 
+static bool hold_names(struct whole *w, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct hold one = {0}, other = {0};
+    struct str name;
+    bool held = hold_take(&one, w->box->url, S("one"), err)
+             && hold_take_any(&other, w->box->url, S("one"), &name, &arena, err);
+    hold_give(&one);
+    hold_give(&other);
+    return held;
+}
+
+static bool hear_bell(struct whole *w, struct pawl_error *err)
+{
+    struct bell *bell = NULL;
+    struct db *db = NULL;
+    struct db_options options = {
+        .url = w->box->url,
+        .world = &w->box->world.world,
+        .listen = true,
+        .shared = true,
+        .fleeting = true,
+    };
+    bool opened = bell_open(&bell, w->box->url, err) && db_open(&db, &options, err);
+    db_close(db);
+    bell_close(bell);
+    return opened;
+}
+
+static bool keep_file(struct whole *w, struct pawl_error *err)
+{
+    static const char bytes[100 << 10];
+    const char *folder = db_files(w->box->db);
+    struct blob blob = {0};
+    bool kept = blob_create(folder, &w->box->world.world, &blob, err)
+             && blob_write(&blob, bytes, sizeof bytes, err) && blob_settle(&blob, err);
+    kept = kept && blob_check(folder, str_of(blob.name), blob.bytes, str_of(blob.sha256), err);
+    blob_drop(&blob);
+    return kept;
+}
+
+static bool remove_file(struct whole *w, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    const char *folder = db_files(w->box->db);
+    struct blob blob = {0};
+    struct blob_names names = {0};
+    if (!blob_create(folder, &w->box->world.world, &blob, err))
+        return false;
+    blob_keep(&blob);  // of a process that died before it was named
+    return blobs_list(folder, &arena, &names, err)
+        && blob_remove(folder, str_of(blob.name), err);
+}
+
 static bool back_up(struct whole *w, struct pawl_error *err)
 {
     struct backup_report report;
@@ -147,6 +203,12 @@ static bool copy(struct whole *w, struct pawl_error *err)
     return transfer_make(&transfer, &report, err);
 }
 
+static void remove_forsaken(struct whole *w)
+{
+    struct pawl_error err = {0};
+    MUST(tidy(w, &err));
+}
+
 static void remove_backup(struct whole *w)
 {
     remove_store(w->file);
@@ -173,6 +235,10 @@ static const struct deed {
     { "verify", verify_all, NULL, false },
     { "check seals", check_seals, NULL, false },
     { "tidy up", tidy, NULL, false },
+    { "hold names", hold_names, NULL, false },
+    { "hear the bell", hear_bell, NULL, false },
+    { "keep a file", keep_file, NULL, false },
+    { "remove a file", remove_file, remove_forsaken, false },
     { "back up", back_up, remove_backup, false },
     { "restore", restore, remove_aside, false },  // from what was backed up
     { "copy", copy, remove_other, true },

@@ -4,10 +4,11 @@
 // environment the first n times of each place in a test are rehearsed: the operation is played with
 // its first call of the store failing, with its second and so on, up to the commit, which fails
 // always; once more with what is held back (store/later.h) written at once, so that it fails where
-// it was asked for; then the same for what it takes from the arena of its transaction. Past the first hundred
-// and more it is not each of them, or a batch of thousands would take hours. Each play is rolled
-// back. Whichever call failed, the operation or its commit has to say so: one that goes on as if
-// nothing had happened is found here, and the test fails. In the end it is played for good.
+// it was asked for; then the same for what it takes from the arena of its transaction. Past the
+// first hundred and more it is not each of them, or a batch of thousands would take hours. Each
+// play is rolled back. Whichever call failed, the operation or its commit has to say so: one that
+// goes on as if nothing had happened is found here, and the test fails. In the end it is played for
+// good.
 #pragma once
 
 #include "test.h"

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 struct fault_counter system_faults;
@@ -46,6 +48,14 @@ FAILING(int, lstat64, -1, (const char *path, struct stat *about), (path, about))
 FAILING(int, fstat64, -1, (int fd, struct stat *about), (fd, about))
 FAILING(ssize_t, read, -1, (int fd, void *bytes, size_t n), (fd, bytes, n))
 FAILING(ssize_t, write, -1, (int fd, const void *bytes, size_t n), (fd, bytes, n))
+FAILING(int, unlink, -1, (const char *path), (path))
+FAILING(int, eventfd, -1, (unsigned start, int flags), (start, flags))
+FAILING(int, inotify_init1, -1, (int flags), (flags))
+FAILING(int, inotify_add_watch, -1, (int fd, const char *path, uint32_t events),
+        (fd, path, events))
+FAILING(int, statfs64, -1, (const char *path, struct statfs *about), (path, about))
+FAILING(int, fstatvfs64, -1, (int fd, struct statvfs *about), (fd, about))
+FAILING(int, access, -1, (const char *path, int how), (path, how))
 FAILING(DIR *, opendir, NULL, (const char *path), (path))
 FAILING(int, scandir64, -1, (const char *path, struct dirent ***found, choose_entry *choose,
         order_entries *order), (path, found, choose, order))
