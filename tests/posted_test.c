@@ -9,8 +9,8 @@
 static void post(struct box *box, int64_t id, const char *columns, const char *values)
 {
     box_sql(box, str_format(test_arena(),
-                            "INSERT INTO posted_jobs (id, id_low, org_id, idempotency_key, job_type,"
-                            " payload, priority, submit, posted_by, posted_at%s)"
+                            "INSERT INTO posted_jobs (id, id_low, org_id, idempotency_key,"
+                            " job_type, payload, priority, submit, posted_by, posted_at%s)"
                             " VALUES (%lld, 1, '%.*s', 'key-%lld', 'report', '{\"n\":1}', 5, 1,"
                             " 'shop', 1800000000000000%s)",
                             columns, (long long)id, STR(box->caller.org_id), (long long)id, values)
