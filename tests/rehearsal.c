@@ -87,12 +87,14 @@ void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err)
     p->n += 1 + p->n / ALL_UP_TO;
     struct fault_counter faults = { .fail_at = p->n };
     *err = (struct pawl_error){0};
+    if (p->part == REHEARSE_AFRESH)
+        db_forget(p->box->db);
     box_begin(p->box, tx);
     if (p->part == FOR_GOOD)
         return;
     store_faults_begin(p->box->db, refuse_commit);
     came_to_commit = false;
-    if (p->part == REHEARSE_AT_ONCE) {
+    if (p->part == REHEARSE_AFRESH) {
         p->later = p->box->db->later;
         p->box->db->later = later_new(1);
         EXPECT(p->box->db->later != NULL);
@@ -124,7 +126,7 @@ static bool play_end(struct plays *p, struct tx *tx)
 
 static void judge(const struct plays *p, bool refused, const struct pawl_error *err)
 {
-    static const char *const calls[] = { "call of the store", "call of the store, at once",
+    static const char *const calls[] = { "call of the store", "call of the store, afresh",
                                          "allocation" };
     if (refused && !came_to_commit && err->code != PAWL_OK && err->message[0])
         return;
