@@ -120,6 +120,7 @@ torture-nth: ## every STRIDE=1st allocation, file operation and store call fails
 	@tools/build build
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_program_test
+	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_whole_test whichever
 
 torture-calls: ## each operation of each C test with every store call and allocation of it failing
 	@tools/packages build test

@@ -7,12 +7,7 @@
 struct explanation explained(struct box *box, struct id id)
 {
     struct explanation explanation;
-    struct pawl_error err = {0};
-    struct tx tx = {0};
-    MUST(tx_begin(box->db, TX_READ, test_arena(), &tx, &err));
-    tx.caller = &box->caller;
-    MUST(job_explain(&tx, id, &explanation, &err));
-    tx_end(&tx);
+    OK(job_explain(tx, id, &explanation, err));
     return explanation;
 }
 

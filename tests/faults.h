@@ -1,4 +1,4 @@
-// Calls that are made to fail, by their number: of memory, and of the store.
+// Calls that are made to fail, by their number: of memory, of the store, and of the system.
 //
 // Memory: a test program that is linked with `--wrap` of malloc and its kin (see meson.build) has
 // its own allocations counted, and SQLite's once memory_faults_install was called. What the disk of
@@ -7,6 +7,8 @@
 // The store: between db.c and the driver, from store_faults_begin on; in a program linked with
 // `--wrap=sqlite_open` every store from its opening on. A call fails before it does anything, or,
 // with `executes`, after it did: a COMMIT is then in doubt.
+//
+// The system: files, locks and directories, in a program that is linked with `--wrap` of the calls.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +25,8 @@ struct fault_counter {
     bool executes;    // of the store: it is done, and reported as failed
 };
 
-extern struct fault_counter memory_faults, store_faults;
+extern struct fault_counter memory_faults, store_faults, system_faults;
+extern int system_errno;  // what a call of the system fails with
 
 // Counts one call and says whether it is to fail.
 bool faults_hit(struct fault_counter *faults);

@@ -4,10 +4,15 @@
 #include "faults.h"
 #include "fixture.h"
 #include "store/driver.h"
+#include "store/later.h"
 #include "torture.h"
+
+// Of an operation with more calls, what it does again and again fails less and less often.
+enum { ALL_UP_TO = 128 };
 
 static struct {
     struct arena *arena;  // of the play; NULL: no memory fails
+    bool any;             // whichever arena
     struct fault_counter faults;
 } memory;
 
@@ -20,7 +25,7 @@ void *__wrap_arena_array(struct arena *arena, size_t size, size_t count);
 
 static bool none_left(struct arena *arena)
 {
-    bool none = arena && arena == memory.arena && faults_hit(&memory.faults);
+    bool none = arena && (memory.any || arena == memory.arena) && faults_hit(&memory.faults);
     if (none)
         arena->failed = true;
     return none;
@@ -39,6 +44,20 @@ void *__wrap_arena_alloc(struct arena *arena, size_t bytes)
 void *__wrap_arena_array(struct arena *arena, size_t size, size_t count)
 {
     return none_left(arena) ? NULL : __real_arena_array(arena, size, count);
+}
+
+void rehearsal_arenas(int64_t n)
+{
+    memory.any = true;
+    memory.faults = (struct fault_counter){ .fail_at = n };
+}
+
+bool rehearsal_calm(void)
+{
+    bool reached = memory.faults.failed > 0;
+    memory.any = false;
+    memory.faults = (struct fault_counter){0};
+    return reached;
 }
 
 struct plays plays_of(struct box *box, int64_t *times, struct place place)
@@ -65,14 +84,22 @@ static bool refuse_commit(struct db *db, struct pawl_error *err)
 
 void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err)
 {
-    struct fault_counter faults = { .fail_at = ++p->n };
+    p->n += 1 + p->n / ALL_UP_TO;
+    struct fault_counter faults = { .fail_at = p->n };
     *err = (struct pawl_error){0};
+    if (p->part == REHEARSE_AFRESH)
+        db_forget(p->box->db);
     box_begin(p->box, tx);
     if (p->part == FOR_GOOD)
         return;
     store_faults_begin(p->box->db, refuse_commit);
     came_to_commit = false;
-    if (p->part == REHEARSE_STORE) {
+    if (p->part == REHEARSE_AFRESH) {
+        p->later = p->box->db->later;
+        p->box->db->later = later_new(1);
+        EXPECT(p->box->db->later != NULL);
+    }
+    if (p->part != REHEARSE_MEMORY) {
         store_faults = faults;
         return;
     }
@@ -87,6 +114,11 @@ static bool play_end(struct plays *p, struct tx *tx)
     store_faults = memory.faults = (struct fault_counter){0};
     memory.arena = NULL;
     tx_end(tx);
+    if (p->later) {
+        later_free(p->box->db->later);
+        p->box->db->later = p->later;
+        p->later = NULL;
+    }
     store_faults_end(p->box->db);
     arena_end(&p->arena);
     return failed;
@@ -94,7 +126,8 @@ static bool play_end(struct plays *p, struct tx *tx)
 
 static void judge(const struct plays *p, bool refused, const struct pawl_error *err)
 {
-    static const char *const calls[] = { "call of the store", "allocation" };
+    static const char *const calls[] = { "call of the store", "call of the store, afresh",
+                                         "allocation" };
     if (refused && !came_to_commit && err->code != PAWL_OK && err->message[0])
         return;
     print_error("with its %s %lld failing: %s\n", calls[p->part], (long long)p->n,

@@ -3,9 +3,12 @@
 // OK and REFUSED (fixture.h) run an operation in a transaction of its own. With REHEARSALS=n in the
 // environment the first n times of each place in a test are rehearsed: the operation is played with
 // its first call of the store failing, with its second and so on, up to the commit, which fails
-// always; then the same for what it takes from the arena of its transaction. Each play is rolled
-// back. Whichever call failed, the operation or its commit has to say so: one that goes on as if
-// nothing had happened is found here, and the test fails. In the end it is played for good.
+// always; once more with nothing remembered from before and what is held back (store/later.h)
+// written at once, so that every name is looked up and every row fails where it was asked for; then
+// the same for what it takes from the arena of its transaction. Past the first hundred and more it
+// is not each of them, or a batch of thousands would take hours. Each play is rolled back.
+// Whichever call failed, the operation or its commit has to say so: one that goes on as if nothing
+// had happened is found here, and the test fails. In the end it is played for good.
 #pragma once
 
 #include "test.h"
@@ -16,10 +19,16 @@ struct tx;
 struct plays {
     struct box *box;
     struct place place;
-    enum { REHEARSE_STORE, REHEARSE_MEMORY, FOR_GOOD } part;
+    enum { REHEARSE_STORE, REHEARSE_AFRESH, REHEARSE_MEMORY, FOR_GOOD } part;
     int64_t n;  // the call that fails
     struct arena arena;  // of a play whose memory fails
+    struct later *later; // of the store, while nothing is held back
 };
+
+// From here on the n-th of what is taken from any arena fails; rehearsal_calm says whether it was
+// come to, and ends that.
+void rehearsal_arenas(int64_t n);
+bool rehearsal_calm(void);
 
 // The times a place has been come to so far are in `times`.
 struct plays plays_of(struct box *box, int64_t *times, struct place place);

@@ -312,8 +312,8 @@ TEST_EACH_DB(OPS_18_a_page_of_events_goes_on_where_the_last_one_ended)
     box->caller.project_count = 1;
     int64_t last = INT64_MAX;
     do {
-        OK(events_of_org(tx, &(struct event_filter){ .before = list.next, .limit = 3 }, &list,
-                         err));
+        struct event_filter page = { .before = list.next, .limit = 3 };
+        OK(events_of_org(tx, &page, &list, err));
         for (size_t i = 0; i < list.count; last = list.events[i++].id)
             EXPECT(list.events[i].id < last);
         seen += list.count;

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#undef fail
 #include <cmocka.h>
 #undef fail  // cmocka's word for "give up" is our word for "refuse"
 

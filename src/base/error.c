@@ -56,7 +56,7 @@ static void compose(char message[MESSAGE_BYTES], const char *format, va_list arg
     text_tidy(message, n >= MESSAGE_BYTES);
 }
 
-bool fail(struct pawl_error *err, enum pawl_code code, const char *format, ...)
+bool(fail)(struct pawl_error *err, enum pawl_code code, const char *format, ...)
 {
     // Made apart from `err`: a caller may quote the old message in the new one.
     char message[MESSAGE_BYTES];

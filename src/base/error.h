@@ -22,6 +22,8 @@ const struct pawl_code_row *pawl_code(enum pawl_code code);
 // quotes, the message is one line of valid UTF-8: it can go into a log or a reply as it is.
 CHECKED bool fail(struct pawl_error *err, enum pawl_code code, const char *format, ...)
     PRINTF(3, 4);
+// So that the compiler knows too: there is no way on behind `held || fail(err, ...)`.
+#define fail(...) ((void)!(fail)(__VA_ARGS__), false)
 
 // What is wrong with an input: every problem by the name of its field, not only the first.
 struct problem {

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,11 +33,13 @@ bool file_sync(const char *path, struct pawl_error *err)
 
 bool file_sync_directory_of(const char *path, struct pawl_error *err)
 {
-    SCOPED(arena) struct arena arena = {0};
+    char directory[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
-    const char *directory = slash ? str_cstr(&arena, (struct str){ path, (size_t)(slash - path) })
-                                  : ".";
-    return file_sync(slash == path ? "/" : directory, err);
+    int bytes = slash == path ? 1 : slash ? (int)(slash - path)
+                                          : 0;
+    if (slash)
+        snprintf(directory, sizeof directory, "%.*s", bytes, path);
+    return file_sync(directory, err);
 }
 
 bool file_move(const char *from, const char *to, struct pawl_error *err)

@@ -175,7 +175,10 @@ static bool place(struct making *m, struct pawl_error *err)
         return fail(err, errno == EEXIST ? PAWL_CONFLICT : PAWL_STORE, "cannot make %s: %s",
                     m->backup->file, strerrordesc_np(errno));
     file_remove(m->half);
-    return file_sync_directory_of(m->backup->file, err);
+    if (file_sync_directory_of(m->backup->file, err))
+        return true;
+    file_remove(m->backup->file);  // who is told that it failed finds no file of its name
+    return false;
 }
 
 static bool make(struct making *m, struct pawl_error *err)

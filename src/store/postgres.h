@@ -116,6 +116,10 @@ CHECKED bool postgres_session_is_ours(struct postgres *postgres, struct pawl_err
 CHECKED bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
                              struct pawl_error *err);
 
+// The connection is lost from here on, if it is not yet: one that could not be asked to answer
+// would be waited for without end.
+void postgres_hang_up(struct postgres *postgres);
+
 // Runs text that is the driver's own, one or more statements, and gives the last answer, which is
 // the caller's to clear. NULL after filling `err`.
 PGresult *postgres_ask(struct postgres *postgres, const char *sql, const char *what,

@@ -3,6 +3,7 @@
 // What refuses a statement spoils the transaction it is in, so none of these is a refusal that a
 // transaction survives (error.h).
 #include <string.h>
+#include <sys/socket.h>
 
 #include "store/postgres.h"
 
@@ -59,4 +60,10 @@ bool postgres_failed(struct postgres *postgres, PGresult *result, const char *wh
                        said ? said : pq.errorMessage(connection));
     pq.clear(result);
     return failed;
+}
+
+void postgres_hang_up(struct postgres *postgres)
+{
+    postgres->db.lost = true;
+    shutdown(pq.socket(postgres->connection), SHUT_RDWR);
 }

@@ -185,7 +185,7 @@ bool wire_read(struct postgres *postgres, struct pawl_error *err)
         return true;
     bool ends = postgres->sent[count - 1].synced;
     if (!ends && !pq.pipelineSync(postgres->connection))
-        postgres->db.lost = true;  // and so say the answers
+        postgres_hang_up(postgres);  // and so say the answers
     bool fine = read_all(postgres, err);
     if (!ends)
         read_sync(postgres->connection);
