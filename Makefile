@@ -10,6 +10,7 @@ FUZZ_S ?= 60
 LOSSES ?= 100000
 COMPOUND ?= 10000
 STRIDE ?= 1
+WAYS ?= 1
 LOST ?= 100
 ROUNDS ?= 3
 SEEDS ?= 1..20000
@@ -115,10 +116,10 @@ torture-power: ## LOSSES=100000 power losses, COMPOUND=10000 each in recovery an
 	@POWER_LOSSES=$(LOSSES) POWER_COMPOUND=$(COMPOUND) POWER_FORGOTTEN=$(COMPOUND) \
 	    POWER_ABANDONED=$(COMPOUND) BUILD=build build/tests/power_test
 
-torture-nth: ## every STRIDE=1st allocation, file operation and store call fails, once and for ever
+torture-nth: ## every file operation, store call and way to an allocation (WAYS=0: each one) fails
 	@tools/packages build test
 	@tools/build build
-	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_test
+	@NTH_STRIDE=$(STRIDE) NTH_WAYS=$(WAYS) BUILD=build build/tests/nth_test
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_program_test
 	@NTH_STRIDE=$(STRIDE) BUILD=build build/tests/nth_whole_test whichever
 

@@ -140,7 +140,7 @@ static void fill(struct script *s)
 
 TEST(OPS_9_a_damaged_file_is_refused_or_used_and_crashes_nobody)
 {
-    static const struct scenario whole = { "damage", fill, nothing, 0, true };
+    static const struct scenario whole = { "damage", fill, nothing, 0, KEEPS_LOG };
     struct torture t = { .name = "damaged files",
                          .planned = torture_asked("DAMAGED_FILES", 150) };
     struct stage stage;

@@ -10,8 +10,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "engine/batch.h"
 #include "engine/queue.h"
-#include "fixture.h"
+#include "rich_store.h"
 #include "store/reserve.h"
 #include "torture.h"
 
@@ -130,27 +131,86 @@ static void fill_and_free(struct box *box)
     must_commit(box, &lease);
 }
 
+// A store on the small disk; `box` is the one that its helpers come from.
+static void open_small(struct box *full, struct box *box)
+{
+    box_open(box);
+    *full = *box;
+    full->url = str_format(test_arena(), "sqlite:%s/pawl.db", disk);
+    virtual_world_init(&full->world, SECONDS(1800000000), 7);
+    open_store(full);
+}
+
+static void close_small(struct box *full, struct box *box)
+{
+    struct verified verified = {0};
+    struct pawl_error err = {0};
+    MUST(verify(full->db, &(struct verify_options){0}, &verified, &err));
+    EXPECT_INT(verified.violations, 0);
+    db_close(full->db);
+    box_close(box);
+    unmount();
+}
+
 TEST(OPS_9_on_a_full_disk_work_is_ended_cancelled_and_removed_and_none_is_taken)
 {
-    struct box box = {0};
-    struct pawl_error err = {0};
+    struct box box = {0}, full;
     struct torture t = { .name = "full disk", .planned = torture_asked("DISK_CYCLES", 3) };
     if (!mount_small_disk())
         return;
-    box_open(&box);
-    struct box full = box;
-    full.url = str_format(test_arena(), "sqlite:%s/pawl.db", disk);
-    virtual_world_init(&full.world, SECONDS(1800000000), 7);
-    open_store(&full);
+    open_small(&full, &box);
     for (int64_t i = 0; i < t.planned; i++) {
         fill_and_free(&full);
         torture_count(&t, true);
     }
-    struct verified verified = {0};
-    MUST(verify(full.db, &(struct verify_options){0}, &verified, &err));
-    EXPECT_INT(verified.violations, 0);
-    db_close(full.db);
-    box_close(&box);
-    unmount();
+    close_small(&full, &box);
     EXPECT_INT(torture_end(&t), 0);
+}
+
+static struct id make_batch(struct box *box)
+{
+    struct contract member = contract_for(box, "member"), callback = contract_for(box, "callback");
+    struct problems problems = { .arena = test_arena() };
+    struct batch_request request = {
+        .org_id = box->caller.org_id,
+        .jobs = &member,
+        .count = 1,
+        .callback = &callback,
+        .problems = &problems,
+    };
+    struct job_batch batch;
+    bool known;
+    OK(batch_create(tx, &request, &batch, &known, err));
+    return batch.id;
+}
+
+static struct job_batch batch_now(struct box *box, struct id id)
+{
+    struct job_batch batch;
+    OK(batch_load(tx, id, &batch, err));
+    return batch;
+}
+
+// The callback is a new job, for which there is no room: the end was refused with it.
+TEST(OPS_9_on_a_full_disk_the_last_job_of_a_batch_ends_and_the_callback_is_made_later)
+{
+    struct box box = {0}, full;
+    if (!mount_small_disk())
+        return;
+    open_small(&full, &box);
+    struct id id = make_batch(&full);
+    struct lease lease = take(&full, "member", true);
+    fill_disk();
+    expect_refused_enqueue(&full);
+    must_commit(&full, &lease);
+    EXPECT(batch_now(&full, id).ended_at != 0);
+    EXPECT_INT(batch_now(&full, id).callback_job.high, 0);
+    pass(&full, SECONDS(11));
+    must_sweep(&full);
+    EXPECT_INT(batch_now(&full, id).callback_job.high, 0);
+    free_disk();
+    pass(&full, SECONDS(11));
+    must_sweep(&full);
+    EXPECT(batch_now(&full, id).callback_job.high != 0);
+    close_small(&full, &box);
 }

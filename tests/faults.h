@@ -23,6 +23,8 @@ struct fault_counter {
     bool fails_on;    // ... and all that follow
     int64_t failed;   // so many did
     bool executes;    // of the store: it is done, and reported as failed
+    // Before every call, which is counted already; may change what is to fail.
+    void (*about_to)(struct fault_counter *faults);
 };
 
 extern struct fault_counter memory_faults, store_faults, system_faults;

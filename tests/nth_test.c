@@ -1,8 +1,9 @@
 // Every call fails once, and from then on: allocations, operations on files, calls of the store.
 // What was asked for is then done or not done, never half, and who asked is told what happened.
 //
-// NTH_STRIDE=1 tries every call (`make torture-nth`); a sample tries one in so many. NTH_SCENARIO
-// and NTH_KIND pick one.
+// NTH_STRIDE=1 tries every call (`make torture-nth`); a sample tries one in so many. NTH_WAYS=1
+// tries allocations that are come to by the same calls once (ways.h). NTH_SCENARIO and NTH_KIND
+// pick one.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 #include "faults.h"
 #include "script.h"
 #include "torture.h"
+#include "ways.h"
 
 // The last: the call is done, and its answer is that it failed.
 enum kind { KIND_MEMORY, KIND_FILE, KIND_STORE, KIND_ANSWER, KINDS };
@@ -50,39 +52,115 @@ static bool tells(const struct pawl_error *err)
     return err->code != PAWL_OK && err->message[0] != '\0';
 }
 
+// What the caller was told decides how what is there is judged.
+static struct judgement judgement_of(bool played, const struct pawl_error *told, bool thoroughly)
+{
+    return (struct judgement){ .exact = !played && told->code != PAWL_IN_DOUBT,
+                               .thoroughly = thoroughly };
+}
+
+static void print_finding(const struct stage *stage, const char *what, const char *why,
+                          const struct pawl_error *told)
+{
+    print_message("%s %d, %s: %s (after `%s`)\n", stage->scenario->name, stage->scenario->number,
+                  what, why, told->message);
+}
+
 // One play with its n-th call failing. False: it was not reached.
 static bool fail_nth(struct stage *stage, enum kind kind, int64_t n, bool for_ever,
                      struct torture *t)
 {
     struct pawl_error told = {0}, err = {0};
     struct script s = stage_begin(stage);
+    char what[64];
     arm(kind, n, for_ever);
     bool played = stage_play(stage, &s, &told);
     bool reached = hit();
     calm();
     if (!reached)
         return false;
-    struct judgement how = { .exact = !played && told.code != PAWL_IN_DOUBT,
-                             .thoroughly = n % 8 == 0 };
     bool survived = (played || tells(&told) || fail(&err, PAWL_STORE, "nothing was said"))
-                 && stage_judge(stage, &s, how, &err);
+                 && stage_judge(stage, &s, judgement_of(played, &told, n % 8 == 0), &err);
+    snprintf(what, sizeof what, "%s %lld%s", kind_names[kind], (long long)n,
+             for_ever ? " and on" : "");
     if (!survived)
-        print_message("%s %d, %s %lld%s: %s (after `%s`)\n", stage->scenario->name,
-                      stage->scenario->number, kind_names[kind], (long long)n,
-                      for_ever ? " and on" : "", err.message, told.message);
+        print_finding(stage, what, err.message, &told);
     torture_count(t, survived);
     return true;
 }
 
+// In a child in which a call has failed. What is on the disk may be what another child has left.
+static _Noreturn void child_end(struct stage *stage, const struct script *s, bool played,
+                                const struct pawl_error *told)
+{
+    struct pawl_error err = {0};
+    struct judgement how = judgement_of(played, told, true);
+    uint64_t sum = stage_sum(s, how);
+    bool survived = (played || tells(told) || fail(&err, PAWL_STORE, "nothing was said"))
+                 && (ways_known_good(sum) || stage_judge(stage, s, how, &err));
+    if (survived)
+        ways_good(sum);
+    else
+        print_finding(stage, ways_name(), err.message, told);
+    ways_child_end(survived);
+}
+
+static void fail_in_children(struct stage *stage, const struct ways *ways, struct torture *t)
+{
+    struct pawl_error told = {0};
+    struct script s = stage_begin(stage);
+    calm();
+    ways_begin(ways, t);
+    bool played = stage_play(stage, &s, &told);
+    ways_end();
+    if (ways_in_child())
+        child_end(stage, &s, played, &told);
+    EXPECT(played);
+}
+
+// Files outside the disk in memory are the parent's and the child's: every try is played from its
+// beginning.
+static void fail_alone(struct stage *stage, enum kind kind, const struct ways *ways,
+                       struct torture *t)
+{
+    struct pawl_error told = {0};
+    struct script s = stage_begin(stage);
+    int64_t count;
+    calm();
+    ways_list_begin(ways);
+    EXPECT(stage_play(stage, &s, &told));
+    const int64_t *list = ways_list_end(&count);
+    for (int64_t i = 0; i < 2 * count; i++)
+        if (!fail_nth(stage, kind, list[i / 2], i % 2, t))
+            t->not_reached++;
+}
+
+static void fail_files(struct stage *stage, const struct ways *ways, struct torture *t)
+{
+    for (int for_ever = 0; for_ever < 2; for_ever++)
+        for (int64_t n = 1 + ways->offset; fail_nth(stage, KIND_FILE, n, for_ever, t);)
+            n += ways->stride;
+}
+
 // How many calls a sample leaves out: primes, so that it is not always the same call of a loop.
-static const int64_t strides[KINDS] = { 5003, 127, 211, 211 };
+static const int64_t strides[KINDS] = { 2003, 127, 211, 211 };
 
 static void fail_each(struct stage *stage, enum kind kind, struct torture *t)
 {
-    int64_t stride = torture_asked("NTH_STRIDE", strides[kind]);
-    int64_t first = 1 + (stage->scenario - scenarios) * 131 % stride;
-    for (int for_ever = 0; for_ever < 2; for_ever++)
-        for (int64_t n = first; fail_nth(stage, kind, n, for_ever, t); n += stride) {}
+    struct ways ways = {
+        .kind = kind_names[kind],
+        .faults = kind == KIND_MEMORY ? &memory_faults : &store_faults,
+        .stride = torture_asked("NTH_STRIDE", strides[kind]),
+        .first_only = kind == KIND_MEMORY && torture_asked("NTH_WAYS", 0),
+        .executes = kind == KIND_ANSWER,
+    };
+    ways.offset = (stage->scenario - scenarios) * 131 % ways.stride;
+    if (kind == KIND_FILE)
+        fail_files(stage, &ways, t);
+    else if (stage->scenario->traits & OUTSIDE)
+        fail_alone(stage, kind, &ways, t);
+    else
+        fail_in_children(stage, &ways, t);
 }
 
 TEST(OPS_9_what_is_asked_for_is_done_or_not_done_whichever_call_fails)
@@ -107,6 +185,39 @@ TEST(OPS_9_what_is_asked_for_is_done_or_not_done_whichever_call_fails)
     for (size_t kind = 0; kind < KINDS; kind++)
         found += torture_end(&tortures[kind]);
     EXPECT_INT(found, 0);
+}
+
+// Whoever does not notice crashes.
+static __attribute__((noinline)) void allocate(bool notices)
+{
+    void *volatile memory = malloc(10);
+    if (!memory && !notices)
+        abort();
+    free(memory);
+}
+
+// By two ways, one of them gone twice.
+static void allocate_thrice(bool notices)
+{
+    volatile int twice = 2;  // a compiler that knew would make two ways of it
+    for (int i = 0; i < twice; i++)
+        allocate(notices);
+    allocate(true);
+}
+
+// That the test above can fail.
+TEST(OPS_9_an_allocation_whose_failure_nobody_notices_is_found)
+{
+    for (int notices = 0; notices < 2; notices++) {
+        struct torture t = { .name = notices ? "noticed" : "not noticed (must be found)" };
+        ways_begin(&(struct ways){ "memory", &memory_faults, 1, 0, .first_only = true }, &t);
+        allocate_thrice(notices);
+        ways_end();
+        if (ways_in_child())
+            ways_child_end(true);
+        EXPECT_INT(t.tried, 4);  // once and for ever
+        EXPECT_INT(torture_end(&t), notices ? 0 : 2);
+    }
 }
 
 static bool make_seals(struct box *box, struct seals *seals)

@@ -1,12 +1,19 @@
 // The power goes at a random operation on the disk, and comes back. Nothing that was acknowledged
 // may be gone, nothing may be half there, and the store must open by itself and go on.
 //
-// POWER_LOSSES and POWER_COMPOUND say how often (`make torture-power`), POWER_SCENARIO which; the
-// seed of a finding is printed with it, and seeds are counted from POWER_SEED.
+// POWER_LOSSES and POWER_COMPOUND say how often at least (`make torture-power`): every scenario as
+// often as the others. A finding is printed with its scenario and seed; POWER_SCENARIO and
+// POWER_SEED, from which seeds are counted, repeat it.
 #include <stdio.h>
 
 #include "script.h"
 #include "torture.h"
+
+static uint64_t dice_of(const struct stage *stage, uint64_t seed)
+{
+    uint64_t number = (uint64_t)(stage->scenario - scenarios);
+    return (seed * 1000 + number) * 0x9e3779b97f4a7c15U + 1;
+}
 
 static int64_t pick(uint64_t *dice, int64_t count)
 {
@@ -62,11 +69,11 @@ static void conclude(struct torture *t, const struct stage *stage, uint64_t seed
 static void lose_power(struct stage *stage, uint64_t seed, bool compound, struct torture *t)
 {
     struct pawl_error err = {0};
-    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    uint64_t dice = dice_of(stage, seed);
     struct script played = cut(stage, &dice, t);
     if (compound)
         cut_recovery(stage, &dice, t);
-    struct judgement how = { .thoroughly = seed % 8 == 0 };
+    struct judgement how = { .thoroughly = disk_random(&dice) % 8 == 0 };
     bool survived = stage_judge(stage, &played, how, &err);
     conclude(t, stage, seed, survived, err.message);
 }
@@ -81,28 +88,36 @@ static void lose_twice(struct stage *stage, uint64_t seed, struct torture *t)
     lose_power(stage, seed, true, t);
 }
 
+static bool may_lose(const struct scenario *scenario)
+{
+    return !(scenario->traits & ONLY_READS) && torture_picked("POWER_SCENARIO", scenario->name);
+}
+
 static void lose_often(struct torture *t,
                        void (*lose)(struct stage *stage, uint64_t seed, struct torture *t))
 {
-    size_t losses = (size_t)t->planned;
-    uint64_t first = (uint64_t)torture_asked("POWER_SEED", 1);
+    uint64_t first = (uint64_t)torture_asked("POWER_SEED", 1), parts = 0;
+    for (size_t i = 0; i < scenarios_count(); i++)
+        parts += may_lose(&scenarios[i]);
+    EXPECT(parts > 0);
     crash_vfs_install();
-    size_t count = scenarios_count();
-    for (size_t i = 0; i < count; i++) {
-        if (!torture_picked("POWER_SCENARIO", scenarios[i].name))
+    for (size_t i = 0; i < scenarios_count(); i++) {
+        if (!may_lose(&scenarios[i]))
             continue;
         struct stage stage;
         stage_open(&stage, &scenarios[i]);
-        for (size_t n = i; n < losses && stage.changes > 0; n += count)
+        EXPECT(stage.changes > 0);
+        for (uint64_t n = 0; n * parts < (uint64_t)t->planned; n++)
             lose(&stage, first + n, t);
         stage_close(&stage);
     }
     crash_vfs_remove();
+    EXPECT(t->tried >= t->planned);
 }
 
 TEST(OPS_9_a_power_loss_at_any_moment_loses_nothing_that_was_acknowledged)
 {
-    struct torture t = { .name = "power loss", .planned = torture_asked("POWER_LOSSES", 222) };
+    struct torture t = { .name = "power loss", .planned = torture_asked("POWER_LOSSES", 220) };
     lose_often(&t, lose_once);
     EXPECT_INT(torture_end(&t), 0);
     EXPECT_INT(t.not_reached, 0);
@@ -120,7 +135,7 @@ static void all_survive(const char *name, int64_t planned,
 
 TEST(OPS_9_a_power_loss_while_a_store_recovers_from_one_loses_nothing)
 {
-    all_survive("power loss, compound", torture_asked("POWER_COMPOUND", 74), lose_twice);
+    all_survive("power loss, compound", torture_asked("POWER_COMPOUND", 88), lose_twice);
 }
 
 // A sync fails and what it was to bring to the disk is forgotten, though it can still be read. The
@@ -128,7 +143,7 @@ TEST(OPS_9_a_power_loss_while_a_store_recovers_from_one_loses_nothing)
 static void forget(struct stage *stage, uint64_t seed, struct torture *t)
 {
     struct pawl_error err = {0};
-    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    uint64_t dice = dice_of(stage, seed);
     struct script played = stage_begin(stage);
     crash_vfs.fail_sync_at = crash_vfs.count[VFS_SYNC] + pick(&dice, stage->syncs);
     (void)!stage_play(stage, &played, &err);
@@ -145,7 +160,7 @@ static void forget(struct stage *stage, uint64_t seed, struct torture *t)
 
 TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
 {
-    all_survive("power loss after a failed sync", torture_asked("POWER_FORGOTTEN", 100), forget);
+    all_survive("power loss after a failed sync", torture_asked("POWER_FORGOTTEN", 88), forget);
 }
 
 // A process is killed and leaves a log of which nobody knows what is on the disk. The next one
@@ -153,7 +168,7 @@ TEST(OPS_9_what_a_failed_sync_has_forgotten_is_never_copied_back)
 static void abandon(struct stage *stage, uint64_t seed, struct torture *t)
 {
     struct pawl_error err = {0};
-    uint64_t dice = seed * 0x9e3779b97f4a7c15U + 1;
+    uint64_t dice = dice_of(stage, seed);
     struct script played = stage_begin(stage);
     crash_vfs.cut_at = crash_vfs.changes + pick(&dice, stage->changes);
     (void)!stage_play(stage, &played, &err);
@@ -178,7 +193,7 @@ static void abandon(struct stage *stage, uint64_t seed, struct torture *t)
 
 TEST(OPS_9_a_log_that_cannot_be_synced_is_not_opened)
 {
-    all_survive("failed sync after a kill", torture_asked("POWER_ABANDONED", 100), abandon);
+    all_survive("failed sync after a kill", torture_asked("POWER_ABANDONED", 88), abandon);
 }
 
 static const struct scenario *scenario_named(const char *name)

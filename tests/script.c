@@ -184,7 +184,7 @@ void stage_open(struct stage *stage, const struct scenario *scenario)
         scenario->prepare(&stage->beginning);
     db_close(stage->box.db);
     stage->box.db = NULL;
-    if (!scenario->keeps_log)
+    if (!(scenario->traits & KEEPS_LOG))
         empty_log(path_of(&stage->box));
     stage->disk = disk_save();
     rehearse(stage);
@@ -246,4 +246,29 @@ bool stage_judge(struct stage *stage, const struct script *played, struct judgem
         judged = judged && judge_records(&s, err) && script_do(&s, one_more, err);
     script_close(&s);
     return judged;
+}
+
+static void add_bytes(uint64_t *sum, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t word = count;
+    for (size_t i = 0; i < count; i += sizeof word) {
+        *sum = (*sum ^ word) * 0x9e3779b97f4a7c15U;
+        *sum ^= *sum >> 29;
+        memcpy(&word, at + i, count - i < sizeof word ? count - i : sizeof word);
+    }
+    *sum = (*sum ^ word) * 0x9e3779b97f4a7c15U;
+}
+
+uint64_t stage_sum(const struct script *played, struct judgement how)
+{
+    uint64_t sum = 1;
+    add_bytes(&sum, &played->acknowledged, sizeof played->acknowledged);
+    add_bytes(&sum, &how.exact, sizeof how.exact);
+    for (const struct disk_file *file = disk_files(); file; file = file->next)
+        if (file->named) {
+            add_bytes(&sum, file->path, strlen(file->path));
+            add_bytes(&sum, file->seen.at, file->seen.count);
+        }
+    return sum ? sum : 1;
 }

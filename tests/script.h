@@ -39,12 +39,19 @@ CHECKED bool script_do(struct script *s, script_deed *deed, struct pawl_error *e
 CHECKED bool script_open(struct script *s, struct pawl_error *err);
 void script_close(struct script *s);
 
+// What is special about a scenario.
+enum scenario_trait {
+    KEEPS_LOG = 1 << 0,   // begins with the log that its preparation left
+    ONLY_READS = 1 << 1,  // changes nothing on the disk
+    OUTSIDE = 1 << 2,     // makes files that are not on the disk of crash_vfs.h
+};
+
 struct scenario {
     const char *name;
     void (*prepare)(struct script *s);  // on an open box; NULL: nothing but the empty store
     bool (*play)(struct script *s, struct pawl_error *err);  // on an open store
     int number;                         // for scenarios that share their functions
-    bool keeps_log;                     // begins with the log that its preparation left
+    unsigned traits;
 };
 
 extern const struct scenario scenarios[];
@@ -85,3 +92,5 @@ struct judgement {
 // wrong.
 CHECKED bool stage_judge(struct stage *stage, const struct script *played, struct judgement how,
                          struct pawl_error *err);
+// Stands for what it judges: everything on the disk, and what was acknowledged.
+uint64_t stage_sum(const struct script *played, struct judgement how);

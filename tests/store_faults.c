@@ -11,6 +11,8 @@ static struct db_driver shim;
 bool faults_hit(struct fault_counter *faults)
 {
     int64_t call = ++faults->calls;
+    if (faults->about_to)
+        faults->about_to(faults);
     bool hit = faults->fail_at
             && (faults->fails_on ? call >= faults->fail_at : call == faults->fail_at);
     faults->failed += hit;

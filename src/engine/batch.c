@@ -137,12 +137,20 @@ static bool enqueue_callback(struct tx *tx, const struct job_batch *b, struct jo
     return job_enqueue(tx, &contract, job, &known, err);
 }
 
-// The end of a job never fails because its batch's callback is refused: that is tried again.
+static bool call_later(struct tx *tx, const struct job_batch *b, struct pawl_error *err)
+{
+    return sql_run(tx, Q_BATCH_CALL_LATER, err, INT(b->id.high), INT(tx->now + CALL_AGAIN_US));
+}
+
+// The end of a job never fails because its batch's callback is refused: that is tried again. Nor
+// does it on a full disk, which takes no new job while others end (OPS-9).
 static bool call_back(struct tx *tx, const struct job_batch *b, struct pawl_error *err)
 {
     struct job job;
     struct pawl_error why = {0};
     const struct caller *caller = tx->caller;
+    if (db_is_short(tx->db))
+        return call_later(tx, b, err);
     tx->caller = &caller_pawl;
     bool made = enqueue_callback(tx, b, &job, &why);
     tx->caller = caller;
@@ -150,7 +158,7 @@ static bool call_back(struct tx *tx, const struct job_batch *b, struct pawl_erro
         return sql_run(tx, Q_BATCH_CALLED_BACK, err, INT(b->id.high), INT(job.id.high));
     if (!pawl_code(why.code)->refusal && why.code != PAWL_QUEUE_FULL)
         return fail(err, why.code, "%s", why.message);
-    return sql_run(tx, Q_BATCH_CALL_LATER, err, INT(b->id.high), INT(tx->now + CALL_AGAIN_US));
+    return call_later(tx, b, err);
 }
 
 bool batch_call_back(struct tx *tx, int64_t key, struct pawl_error *err)

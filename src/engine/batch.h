@@ -56,5 +56,5 @@ CHECKED bool batch_member_ended(struct tx *tx, int64_t batch, enum job_state sta
 
 // ----- for the sweep
 
-// Makes a callback that its queue had no room for.
+// Makes a callback that its queue or the disk had no room for.
 CHECKED bool batch_call_back(struct tx *tx, int64_t batch, struct pawl_error *err);
