@@ -34,7 +34,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
     bool dead = job->contract.policy.dead_letter && why != FAILURE_CANCELLED;
     if (dead) {
         ended.dead_letter = S("open");
-        ended.queue = DEADLETTER_QUEUE;
+        job_bury(&ended);
     }
     *job = ended;
     struct ending ending = {
