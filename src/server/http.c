@@ -244,12 +244,14 @@ static void refuse_size(struct request *r)
                            r->bytes_max);
 }
 
-// What the route reads into, and the query. False: the answer is set, or there is no memory.
+// What the route reads into, and the query. False: there is no memory.
 static bool begin_data(struct request *r)
 {
     struct exchange *x = &r->x;
     x->data = arena_alloc(&x->arena, x->route->data_bytes + 1);
-    return x->data && query_read(r->connection, x);
+    if (x->data)
+        query_read(r->connection, x);
+    return x->data != NULL;
 }
 
 // The first call for a request: its headers are there.
@@ -283,7 +285,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
         return refuse_body(r);
     }
     if (r->x.route->take && !begin_data(r))
-        return r->x.data ? refuse_body(r) : MHD_NO;
+        return MHD_NO;
     guard_body(r->link);
     return MHD_YES;
 }
@@ -328,19 +330,31 @@ static enum MHD_Result add_body(struct request *r, const char *data, size_t byte
     return MHD_YES;
 }
 
+// A 422 names every problem: what could be read is checked also when something could not, and that
+// comes before whatever else is found.
+static bool prepared(struct exchange *x)
+{
+    struct pawl_error err = {0};
+    size_t unread = x->problems.count;
+    bool fine = !x->route->prepare || x->route->prepare(x, &err);
+    if (unread > 0) {
+        problems_once(&x->problems, unread);
+        fine = problems_none(&x->problems, &err);
+    }
+    if (!fine)
+        exchange_refuse(x, &err);
+    return fine;
+}
+
 // All of it is there.
 static enum MHD_Result complete(struct request *r)
 {
     struct exchange *x = &r->x;
-    struct pawl_error err = {0};
     guard_rest(r->link);
-    if ((!x->route->take && !begin_data(r))
-        || !admit_body(x, &r->headers, (struct str){ r->body, r->bytes }))
-        return x->data ? request_answer(r) : MHD_NO;
-    if (x->route->prepare && !x->route->prepare(x, &err)) {
-        exchange_refuse(x, &err);
+    if (!x->route->take && !begin_data(r))
+        return MHD_NO;
+    if (!admit_body(x, &r->headers, (struct str){ r->body, r->bytes }) || !prepared(x))
         return request_answer(r);
-    }
     return ways[x->route->kind](r);
 }
 

@@ -461,7 +461,9 @@ static const struct schema_field problem_fields[] = {
     { "detail", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong and what is allowed, for people" },
     { "code", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong, for programs" },
     { "errors", SCHEMA_OBJECT, LIST | OPTIONAL, NULL, "FieldProblem",
-      "with 422: every problem of what was sent" },
+      "with 422: every problem of what was sent, the first 100 of them" },
+    { "errors_left_out", SCHEMA_NUMBER, OPTIONAL, NULL, NULL,
+      "how many more problems there are; else there are no more" },
     { "request_id", SCHEMA_TEXT, OPTIONAL, NULL, NULL, "to find it in the log" },
 };
 
