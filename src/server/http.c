@@ -163,6 +163,14 @@ static enum MHD_Result end_write(struct request *r)
 
 // ----- reading: on this thread, and again after news
 
+static bool look(struct exchange *x, struct pawl_error *err)
+{
+    if (x->route->kind == ROUTE_READ)
+        return server_read(x->server, x, err);
+    x->again = false;
+    return x->route->act(x, NULL, err);
+}
+
 static enum MHD_Result read_now(struct request *r)
 {
     struct exchange *x = &r->x;
@@ -170,7 +178,7 @@ static enum MHD_Result read_now(struct request *r)
     x->wake = http_resume;
     arena_reset(&x->found);
     hub_looks(x);
-    bool done = server_read(x->server, x, &err);
+    bool done = look(x, &err);
     if (!done || !x->again || hub_time_over(x))
         return finish(r, done, &err);
     http_suspend(&r->x);
@@ -187,11 +195,13 @@ static enum MHD_Result answer_now(struct request *r)
 // One row per kind of route: how it goes, and how it goes on after a wait.
 static enum MHD_Result (*const ways[])(struct request *r) = {
     [ROUTE_NOW] = answer_now,
+    [ROUTE_WAIT] = read_now,
     [ROUTE_READ] = read_now,
     [ROUTE_WRITE] = begin_write,
 };
 static enum MHD_Result (*const ways_on[])(struct request *r) = {
     [ROUTE_NOW] = answer_now,
+    [ROUTE_WAIT] = read_now,
     [ROUTE_READ] = read_now,
     [ROUTE_WRITE] = end_write,
 };
