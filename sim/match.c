@@ -187,6 +187,7 @@ static void compare_job(struct match *m, size_t index, const struct job *job)
     SAME_INT("retry_count", job->retry_count, want->retry_count);
     SAME_INT("priority", job->priority, want->priority);
     SAME_TEXT("its queue", job->queue, want->dead_letter.n ? S("q:deadletter") : want->queue);
+    SAME_TEXT("where it died", job->dead_in, want->dead_letter.n ? want->queue : S(""));
     SAME_NAME("failure_type", failure_type_name, job->failure_type, want->failure_type);
     SAME_NAME("error_class", error_class_name, job->error_class, want->error_class);
     if (want->failure_type != FAILURE_DEPENDENCY_FAILED

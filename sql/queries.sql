@@ -707,7 +707,8 @@ SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type
   FROM outcomes x
   LEFT JOIN jobs j ON j.id = x.job
   LEFT JOIN job_types t ON t.id = j.type
-  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN changes c ON c.job = x.job
+  LEFT JOIN queues q ON q.id = coalesce(c.queue, j.queue)
   LEFT JOIN executions e ON e.id = x.execution
  WHERE x.org = $1 AND x.dead_letter = 'open' AND x.job < $2
  ORDER BY x.job DESC LIMIT $3;
@@ -719,7 +720,8 @@ SELECT x.job, j.id_low, t.name, q.name, j.project_id, x.ended_at, x.failure_type
   FROM outcomes x
   LEFT JOIN jobs j ON j.id = x.job
   LEFT JOIN job_types t ON t.id = j.type
-  LEFT JOIN queues q ON q.id = j.queue
+  LEFT JOIN changes c ON c.job = x.job
+  LEFT JOIN queues q ON q.id = coalesce(c.queue, j.queue)
   LEFT JOIN executions e ON e.id = x.execution
  WHERE x.job = $1 AND x.dead_letter IS NOT NULL;
 

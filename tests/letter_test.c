@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/letter.h"
+#include "engine/queue.h"
 
 static const struct str other_org = { "11111111-0000-7000-8000-000000000000", 36 };
 
@@ -79,6 +80,37 @@ TEST_EACH_DB(OPS_8_open_letters_are_listed_newest_first_by_type_error_and_queue)
     EXPECT_STR(same.letters[0].kind, "validation");
     OK(letter_discard(tx, c.id, S("known"), &c, err));
     EXPECT_INT(find(box, (struct letter_filter){0}).count, 3);
+}
+
+static struct str origin_queue(const struct job *job)
+{
+    SCOPED(json) json_t *object = job_json(test_arena(), job);
+    const char *queue = json_string_value(json_object_get(object, "origin_queue"));
+    return str_dup(test_arena(), str_of(queue));
+}
+
+// One ended while it waited, one failed: both had been moved.
+TEST_EACH_DB(OPS_8_the_letter_of_a_moved_job_keeps_the_queue_that_it_was_in_when_it_ended)
+{
+    struct job purged = must_enqueue(box, "report"), failed = must_enqueue(box, "mail");
+    struct job_change change = { .has_queue = true, .queue = S("q:exports") };
+    struct purge purge = { .queue = S("q:exports") };
+    struct work_error error = { .class = ERROR_VALIDATION, .message = S("no") };
+    struct execution execution;
+    OK(job_change(tx, failed.id, &change, &failed, err));
+    EXPECT_STR(origin_queue(&failed), "q:default");
+    struct lease lease = start_type(box, "mail", "q:exports");
+    OK(execution_fail(tx, &lease, &error, &execution, err));
+    OK(job_change(tx, purged.id, &change, &purged, err));
+    while (!purge.done)
+        OK(queue_purge(tx, &purge, 100, err));
+    purged = must_load(box, purged.id);
+    failed = must_load(box, failed.id);
+    EXPECT_STR(purged.queue, "q:deadletter");
+    EXPECT_STR(origin_queue(&purged), "q:exports");
+    EXPECT_STR(origin_queue(&failed), "q:exports");
+    EXPECT_INT(find(box, (struct letter_filter){ .queue = S("q:exports") }).count, 2);
+    EXPECT_INT(find(box, (struct letter_filter){ .queue = S("q:default") }).count, 0);
 }
 
 TEST_EACH_DB(OPS_8_pages_of_letters_have_each_once)

@@ -74,7 +74,7 @@ bool(fail)(struct pawl_error *err, enum pawl_code code, const char *format, ...)
 void problem_add(struct problems *problems, const char *field, const char *format, ...)
 {
     if (problems->count == PROBLEMS_MAX) {
-        problems->more = true;
+        problems->left_out++;
         return;
     }
     char message[MESSAGE_BYTES];
@@ -86,6 +86,28 @@ void problem_add(struct problems *problems, const char *field, const char *forma
         .field = str_dup(problems->arena, str_of(field)),
         .message = str_dup(problems->arena, str_of(message)),
     };
+}
+
+void problems_forget(struct problems *problems)
+{
+    problems->count = problems->left_out = 0;
+}
+
+static bool is_named(const struct problem *list, size_t count, struct str field)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(list[i].field, field))
+            return true;
+    return false;
+}
+
+void problems_once(struct problems *problems, size_t read)
+{
+    size_t kept = read;
+    for (size_t i = read; i < problems->count; i++)
+        if (!is_named(problems->list, read, problems->list[i].field))
+            problems->list[kept++] = problems->list[i];
+    problems->count = kept;
 }
 
 // Adds `field: message`, or the message alone when the problem is of the whole, as far as `room`
@@ -100,7 +122,7 @@ static size_t add(char *line, size_t room, const struct problem *problem, const 
 
 bool problems_none(const struct problems *problems, struct pawl_error *err)
 {
-    enum { TAIL = sizeof("; and over 100 more") };
+    enum { TAIL = sizeof("; and 99999999 more") };
     char line[MESSAGE_BYTES];
     size_t n = 0, shown = 0;
     if (problems->count == 0)
@@ -114,8 +136,8 @@ bool problems_none(const struct problems *problems, struct pawl_error *err)
         n += more < room ? more : room - 1;
     }
     line[n] = '\0';
-    if (shown == problems->count && !problems->more)
+    size_t others = problems->count - shown + problems->left_out;
+    if (others == 0)
         return fail(err, PAWL_INVALID, "%s", line);
-    return fail(err, PAWL_INVALID, "%s; and %s%zu more", line, problems->more ? "over " : "",
-                problems->count - shown);
+    return fail(err, PAWL_INVALID, "%s; and %zu more", line, others);
 }

@@ -37,11 +37,18 @@ struct problems {
     struct arena *arena;
     struct problem list[PROBLEMS_MAX];
     size_t count;
-    bool more;  // there were more than PROBLEMS_MAX
+    size_t left_out;  // how many there were besides, for which there was no room
 };
 
 void problem_add(struct problems *problems, const char *field, const char *format, ...)
     PRINTF(3, 4);
+
+// Forgets all, before a second look.
+void problems_forget(struct problems *problems);
+
+// A field that could not be read, one of the first `read`, is not blamed again by who missed its
+// value.
+void problems_once(struct problems *problems, size_t read);
 
 // True when there is no problem; else fills `err` with PAWL_INVALID and all problems in one
 // line, or as many as have room and the number of the others.

@@ -475,19 +475,24 @@ static bool take_all(struct tx *tx, struct claiming *c, struct pawl_error *err)
     return true;
 }
 
-static bool claim_check(struct tx *tx, const struct claim *claim, struct pawl_error *err)
+void claim_check(const struct claim *claim, struct problems *problems)
 {
-    struct problems problems = { .arena = tx->arena };
     if (claim->limit < 1 || claim->limit > CLAIM_MAX)
-        problem_add(&problems, "max", "must be 1 to %d", CLAIM_MAX);
+        problem_add(problems, "max", "must be 1 to %d", CLAIM_MAX);
     if (claim->worker.worker_id.n > KEY_BYTES_MAX || !text_is_key(claim->worker.worker_id))
-        problem_add(&problems, "worker_id", "must be 1 to %d bytes of printable UTF-8",
+        problem_add(problems, "worker_id", "must be 1 to %d bytes of printable UTF-8",
                     KEY_BYTES_MAX);
     if (claim->queue_count == 0 && !claim->every_queue)
-        problem_add(&problems, "queues", "must name at least one queue");
+        problem_add(problems, "queues", "must name at least one queue");
     for (size_t i = 0; i < claim->queue_count; i++)
         if (str_eq(claim->queues[i], DEADLETTER_QUEUE))
-            problem_add(&problems, "queues", "nothing can be leased from q:deadletter");
+            problem_add(problems, "queues", "nothing can be leased from q:deadletter");
+}
+
+static bool claim_allowed(struct tx *tx, const struct claim *claim, struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    claim_check(claim, &problems);
     return problems_none(&problems, err);
 }
 
@@ -503,7 +508,7 @@ bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **
     *count = 0;
     if (claim->more_at)
         *claim->more_at = 0;
-    if (!claim_check(tx, claim, err) || !caller_org(tx, &c.org, err))
+    if (!claim_allowed(tx, claim, err) || !caller_org(tx, &c.org, err))
         return false;
     if (c.org < 0)
         return true;  // an org that never had a job

@@ -84,15 +84,23 @@ bool execution_start(struct tx *tx, const struct lease *lease, struct execution 
         && event_append(tx, execution_subject(e), EVENT_JOB_STARTED, S(""), err);
 }
 
-static bool progress_check(struct tx *tx, const struct progress *progress, struct pawl_error *err)
+void progress_check(const struct progress *progress, const char *prefix, struct problems *problems)
 {
-    struct problems problems = { .arena = tx->arena };
+    struct arena *arena = problems->arena;
     if (progress->percent < 0 || progress->percent > 100)
-        problem_add(&problems, "progress.percent", "must be 0 to 100");
+        problem_add(problems, str_format(arena, "%sprogress.percent", prefix).s,
+                    "must be 0 to 100");
     if (progress->message.n > PROGRESS_BYTES_MAX
         || (progress->message.n && !text_is_key(progress->message)))
-        problem_add(&problems, "progress.message", "must be at most %d bytes of printable UTF-8",
-                    PROGRESS_BYTES_MAX);
+        problem_add(problems, str_format(arena, "%sprogress.message", prefix).s,
+                    "must be at most %d bytes of printable UTF-8", PROGRESS_BYTES_MAX);
+}
+
+static bool progress_allowed(struct tx *tx, const struct progress *progress,
+                             struct pawl_error *err)
+{
+    struct problems problems = { .arena = tx->arena };
+    progress_check(progress, "", &problems);
     return problems_none(&problems, err);
 }
 
@@ -117,7 +125,7 @@ bool execution_progress(struct tx *tx, const struct lease *lease, const struct p
                         struct execution *execution, struct pawl_error *err)
 {
     struct held held;
-    if (!progress_check(tx, progress, err) || !fence_pass(tx, lease, &held, err)
+    if (!progress_allowed(tx, progress, err) || !fence_pass(tx, lease, &held, err)
         || !progress_write(tx, lease, &held, progress, err))
         return false;
     *execution = held.execution;
@@ -130,7 +138,7 @@ bool execution_heartbeat(struct tx *tx, const struct lease *lease, const struct 
     struct held held;
     struct execution *e = &held.execution;
     int64_t changed = 0;
-    if ((progress && !progress_check(tx, progress, err)) || !fence_pass(tx, lease, &held, err)
+    if ((progress && !progress_allowed(tx, progress, err)) || !fence_pass(tx, lease, &held, err)
         || (progress && !progress_write(tx, lease, &held, progress, err)))
         return false;
     e->lease_expires_at = lease_end(e, tx->now);

@@ -52,6 +52,9 @@ enum { CLAIM_MAX = 1000 };
 #define LEASE_US_MIN SECONDS(1)
 #define LEASE_US_MAX HOURS(1)
 
+// Everything that is wrong with what is asked for.
+void claim_check(const struct claim *claim, struct problems *problems);
+
 // Takes up to `limit` jobs, oldest due first within a priority. The attempt is counted here: a job
 // that kills its worker cannot be handed out for ever.
 CHECKED bool execution_claim(struct tx *tx, const struct claim *claim, struct claimed **claimed,
@@ -72,6 +75,10 @@ struct progress {
     int64_t percent;  // 0 to 100
     struct str message;
 };
+
+// Everything that is wrong with it, each under its field with `prefix` before it.
+void progress_check(const struct progress *progress, const char *prefix,
+                    struct problems *problems);
 
 // Extends the lease, never past the run's deadline, and reports progress when there is some. The
 // execution says the new expiry and whether somebody asked for the job to stop.

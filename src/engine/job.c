@@ -34,7 +34,7 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
     bool dead = job->contract.policy.dead_letter && why != FAILURE_CANCELLED;
     if (dead) {
         ended.dead_letter = S("open");
-        ended.queue = DEADLETTER_QUEUE;
+        job_bury(&ended);
     }
     *job = ended;
     struct ending ending = {
@@ -85,6 +85,24 @@ bool job_cancel(struct tx *tx, struct id id, struct job *job, struct pawl_error 
         && job_end_waiting(tx, job, FAILURE_CANCELLED, ENDED_CANCELLED, err);
 }
 
+void job_change_check(const struct job_change *change, pawl_time now, struct problems *problems)
+{
+    if (change->has_queue && change->queue.n == 0)
+        problem_add(problems, "queue", "is empty");
+    else if (change->has_queue && str_eq(change->queue, DEADLETTER_QUEUE))
+        problem_add(problems, "queue", "nothing can be moved to q:deadletter");
+    else if (change->has_queue
+             && (change->queue.n > NAME_BYTES_MAX || !text_is_name(change->queue)))
+        problem_add(problems, "queue", "must be 1 to %d of A-Z a-z 0-9 . _ : -", NAME_BYTES_MAX);
+    if (change->has_priority
+        && (change->priority < PRIORITY_MIN || change->priority > PRIORITY_MAX))
+        problem_add(problems, "priority", "must be %d to %d", PRIORITY_MIN, PRIORITY_MAX);
+    if (change->has_run_at && change->run_at < now - CLOCK_DRIFT_US)
+        problem_add(problems, "scheduled_for", "lies more than 60 s in the past");
+    if (change->has_run_at && change->run_at > now + SCHEDULE_US_MAX)
+        problem_add(problems, "scheduled_for", "lies more than 10 years ahead");
+}
+
 static bool change_allowed(struct tx *tx, const struct job *job, const struct job_change *change,
                            struct pawl_error *err)
 {
@@ -95,20 +113,7 @@ static bool change_allowed(struct tx *tx, const struct job *job, const struct jo
         return fail(err, PAWL_CONFLICT, "job %.*s is RUNNING: only a waiting job can be changed",
                     STR(id_text(tx->arena, job->id)));
     struct problems problems = { .arena = tx->arena };
-    if (change->has_queue && change->queue.n == 0)
-        problem_add(&problems, "queue", "is empty");
-    else if (change->has_queue && str_eq(change->queue, DEADLETTER_QUEUE))
-        problem_add(&problems, "queue", "nothing can be moved to q:deadletter");
-    else if (change->has_queue
-             && (change->queue.n > NAME_BYTES_MAX || !text_is_name(change->queue)))
-        problem_add(&problems, "queue", "must be 1 to %d of A-Z a-z 0-9 . _ : -", NAME_BYTES_MAX);
-    if (change->has_priority
-        && (change->priority < PRIORITY_MIN || change->priority > PRIORITY_MAX))
-        problem_add(&problems, "priority", "must be %d to %d", PRIORITY_MIN, PRIORITY_MAX);
-    if (change->has_run_at && change->run_at < tx->now - CLOCK_DRIFT_US)
-        problem_add(&problems, "scheduled_for", "lies more than 60 s in the past");
-    if (change->has_run_at && change->run_at > tx->now + SCHEDULE_US_MAX)
-        problem_add(&problems, "scheduled_for", "lies more than 10 years ahead");
+    job_change_check(change, tx->now, &problems);
     return problems_none(&problems, err);
 }
 

@@ -65,6 +65,8 @@ struct job_change {
     int64_t priority;
     struct str queue;
 };
+// Every value that no job may have.
+void job_change_check(const struct job_change *change, pawl_time now, struct problems *problems);
 CHECKED bool job_change(struct tx *tx, struct id id, const struct job_change *change,
                         struct job *job, struct pawl_error *err);
 

@@ -194,7 +194,7 @@ static const char *derive(const struct record *r, struct job *job)
     if (!r->facts.has_execution && str_starts(job->last_error, ENDED_INVALID))
         job->error_class = ERROR_VALIDATION;
     if (job->dead_letter.n)
-        job->queue = DEADLETTER_QUEUE;
+        job_bury(job);
     job->run_at = r->due_at ? r->due_at : r->changed_run_at;
     if (!job->run_at)
         job->run_at = later(job->created_at, job->contract.scheduled_for);

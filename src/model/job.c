@@ -131,6 +131,12 @@ bool job_move(struct job *job, enum job_state to, enum failure_type why, struct 
     return true;
 }
 
+void job_bury(struct job *job)
+{
+    job->dead_in = job->queue;
+    job->queue = DEADLETTER_QUEUE;
+}
+
 const char *job_problem(const struct job *job)
 {
     enum job_state state = job->state;

@@ -32,6 +32,7 @@ struct job {
     enum job_phase phase;
     enum job_state state;
     struct str queue;             // where it is now: changed, or q:deadletter
+    struct str dead_in;           // where a dead letter was when it ended; empty: it is none
     int64_t priority;
     pawl_time run_at;             // when it is or was due
     int64_t attempt;              // executions so far
@@ -59,6 +60,9 @@ struct job {
 // FAILURE_NONE unless the job ends badly.
 CHECKED bool job_move(struct job *job, enum job_state to, enum failure_type why,
                       struct pawl_error *err);
+
+// Puts a job that became a dead letter into q:deadletter; it keeps where it was (OPS-8).
+void job_bury(struct job *job);
 
 // What must hold in the job's state: NULL, or what does not. Called on every job read and written.
 const char *job_problem(const struct job *job);

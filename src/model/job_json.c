@@ -34,7 +34,7 @@ void job_put(struct buf *out, const struct job *job)
     json_put_text(out, "traceparent", c->traceparent);
     json_put_text(out, "category", c->policy.category);
     json_put_text(out, "queue", job->queue);
-    json_put_text(out, "origin_queue", c->queue);
+    json_put_text(out, "origin_queue", job->dead_in.n ? job->dead_in : c->queue);
     json_put_int(out, "priority", job->priority);
     json_put_text(out, "serial_key", c->serial_key);
     json_put_text(out, "limit_key", c->limit_key);

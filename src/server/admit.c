@@ -235,18 +235,6 @@ static bool is_json(struct str type)
             || strcasestr(rest.s, "utf-8") != NULL);
 }
 
-// The fields of the body, into x->data.
-static bool read_fields(struct exchange *x)
-{
-    struct pawl_error err = {0};
-    if (x->route->body_raw
-        || fields_read(&x->route->body, x->body, "", x->data, &x->problems))
-        return true;
-    (void)!problems_none(&x->problems, &err);
-    exchange_refuse(x, &err);
-    return false;
-}
-
 bool admit_body(struct exchange *x, const struct headers *h, struct str body)
 {
     struct pawl_error err = {0};
@@ -266,5 +254,7 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
     }
     if (!json_is_object(x->body))
         return refuse(x, 400, "not_json", "the body must be a JSON object");
-    return read_fields(x);
+    if (!route->body_raw)  // what is wrong is told with what `prepare` finds
+        (void)!fields_read(&route->body, x->body, "", x->data, &x->problems);
+    return true;
 }

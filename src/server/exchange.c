@@ -18,7 +18,7 @@ bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     bool waited = x->again;
     x->again = false;
-    x->problems.count = 0;
+    problems_forget(&x->problems);
     return (!waited || identity_stands(&x->identity, tx, err)) && x->route->act(x, tx, err);
 }
 
@@ -90,7 +90,7 @@ static const struct refusal refusals[] = {
     { 429, "Too many requests", "" },
     { 431, "Too many headers", "headers" },
     { 500, "Something is wrong here", "" },
-    { 503, "Not now", "starting draining connections" },
+    { 503, "Not now", "starting draining connections disk_full store" },
     { 507, "The disk is full", "" },
 };
 
@@ -124,6 +124,9 @@ static void refuse(struct exchange *x, int status, const char *code, const char 
                                 "detail", detail, "code", code);
     if (status == 422)
         json_object_set_new(problem, "errors", errors_of(&x->problems));
+    if (status == 422 && x->problems.left_out)
+        json_object_set_new(problem, "errors_left_out",
+                            json_integer((json_int_t)x->problems.left_out));
     if (x->caller.request_id.n)
         json_object_set_new(problem, "request_id", json_text_or_null(x->caller.request_id));
     answer_none(x);

@@ -129,21 +129,21 @@ static bool json_texts_in(struct reading *r, const json_t *value)
     size_t count = json_array_size(value);
     if (!json_is_array(value) || !within(r, (int64_t)count, " texts"))
         return false;
-    struct texts *texts = r->at;
-    texts->at = arena_new(r->arena, struct str, count ? count : 1);
-    texts->count = texts->at ? count : 0;
-    for (size_t i = 0; i < texts->count; i++) {
-        const json_t *item = json_array_get(value, i);
+    struct texts texts = { arena_new(r->arena, struct str, count ? count : 1), 0 };
+    for (; texts.at && texts.count < count; texts.count++) {
+        const json_t *item = json_array_get(value, texts.count);
         if (!json_is_string(item) || json_string_length(item) == 0)
             return false;
-        texts->at[i] = str_dup(r->arena, text_of(item));
+        texts.at[texts.count] = str_dup(r->arena, text_of(item));
     }
+    *(struct texts *)r->at = texts;
     return true;
 }
 
 static bool json_object_in(struct reading *r, const json_t *value)
 {
-    *(const json_t **)r->at = value;
+    if (json_is_object(value))
+        *(const json_t **)r->at = value;
     return json_is_object(value);
 }
 

@@ -57,7 +57,8 @@ struct fields {
     }
 
 // Reads an object; each problem goes under its field with `prefix` before it, and a field without a
-// row is one (422). null is "not given". What is not given stays as it is in `into`.
+// row is one (422). null is "not given". What is not given, or cannot be read, stays as it is in
+// `into`: the values of the others are checked all the same (problems_once).
 bool fields_read(const struct fields *fields, const json_t *object, const char *prefix, void *into,
                  struct problems *problems);
 

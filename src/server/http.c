@@ -163,6 +163,14 @@ static enum MHD_Result end_write(struct request *r)
 
 // ----- reading: on this thread, and again after news
 
+static bool look(struct exchange *x, struct pawl_error *err)
+{
+    if (x->route->kind == ROUTE_READ)
+        return server_read(x->server, x, err);
+    x->again = false;
+    return x->route->act(x, NULL, err);
+}
+
 static enum MHD_Result read_now(struct request *r)
 {
     struct exchange *x = &r->x;
@@ -170,7 +178,7 @@ static enum MHD_Result read_now(struct request *r)
     x->wake = http_resume;
     arena_reset(&x->found);
     hub_looks(x);
-    bool done = server_read(x->server, x, &err);
+    bool done = look(x, &err);
     if (!done || !x->again || hub_time_over(x))
         return finish(r, done, &err);
     http_suspend(&r->x);
@@ -187,11 +195,13 @@ static enum MHD_Result answer_now(struct request *r)
 // One row per kind of route: how it goes, and how it goes on after a wait.
 static enum MHD_Result (*const ways[])(struct request *r) = {
     [ROUTE_NOW] = answer_now,
+    [ROUTE_WAIT] = read_now,
     [ROUTE_READ] = read_now,
     [ROUTE_WRITE] = begin_write,
 };
 static enum MHD_Result (*const ways_on[])(struct request *r) = {
     [ROUTE_NOW] = answer_now,
+    [ROUTE_WAIT] = read_now,
     [ROUTE_READ] = read_now,
     [ROUTE_WRITE] = end_write,
 };
@@ -244,12 +254,14 @@ static void refuse_size(struct request *r)
                            r->bytes_max);
 }
 
-// What the route reads into, and the query. False: the answer is set, or there is no memory.
+// What the route reads into, and the query. False: there is no memory.
 static bool begin_data(struct request *r)
 {
     struct exchange *x = &r->x;
     x->data = arena_alloc(&x->arena, x->route->data_bytes + 1);
-    return x->data && query_read(r->connection, x);
+    if (x->data)
+        query_read(r->connection, x);
+    return x->data != NULL;
 }
 
 // The first call for a request: its headers are there.
@@ -283,7 +295,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
         return refuse_body(r);
     }
     if (r->x.route->take && !begin_data(r))
-        return r->x.data ? refuse_body(r) : MHD_NO;
+        return MHD_NO;
     guard_body(r->link);
     return MHD_YES;
 }
@@ -328,19 +340,31 @@ static enum MHD_Result add_body(struct request *r, const char *data, size_t byte
     return MHD_YES;
 }
 
+// A 422 names every problem: what could be read is checked also when something could not, and that
+// comes before whatever else is found.
+static bool prepared(struct exchange *x)
+{
+    struct pawl_error err = {0};
+    size_t unread = x->problems.count;
+    bool fine = !x->route->prepare || x->route->prepare(x, &err);
+    if (unread > 0) {
+        problems_once(&x->problems, unread);
+        fine = problems_none(&x->problems, &err);
+    }
+    if (!fine)
+        exchange_refuse(x, &err);
+    return fine;
+}
+
 // All of it is there.
 static enum MHD_Result complete(struct request *r)
 {
     struct exchange *x = &r->x;
-    struct pawl_error err = {0};
     guard_rest(r->link);
-    if ((!x->route->take && !begin_data(r))
-        || !admit_body(x, &r->headers, (struct str){ r->body, r->bytes }))
-        return x->data ? request_answer(r) : MHD_NO;
-    if (x->route->prepare && !x->route->prepare(x, &err)) {
-        exchange_refuse(x, &err);
+    if (!x->route->take && !begin_data(r))
+        return MHD_NO;
+    if (!admit_body(x, &r->headers, (struct str){ r->body, r->bytes }) || !prepared(x))
         return request_answer(r);
-    }
     return ways[x->route->kind](r);
 }
 

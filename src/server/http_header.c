@@ -134,13 +134,8 @@ static enum MHD_Result ask(void *self, enum MHD_ValueKind kind, const char *key,
     return MHD_YES;
 }
 
-bool query_read(struct MHD_Connection *connection, struct exchange *x)
+void query_read(struct MHD_Connection *connection, struct exchange *x)
 {
     struct asking a = { .x = x };
-    struct pawl_error err = {0};
     (void)!MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, ask, &a);
-    if (problems_none(&x->problems, &err))
-        return true;
-    exchange_refuse(x, &err);
-    return false;
 }

@@ -12,5 +12,5 @@ void headers_read(struct headers *headers, struct MHD_Connection *connection, st
 // would. The protocol library decodes the target before anybody can see that.
 bool target_is_plain(const char *target);
 
-// The query by the fields of the route, into x->data. False: the answer is set.
-bool query_read(struct MHD_Connection *connection, struct exchange *x);
+// The query by the fields of the route, into x->data; what is wrong goes to x->problems.
+void query_read(struct MHD_Connection *connection, struct exchange *x);

@@ -28,7 +28,7 @@ static bool takes_body(const struct route *route)
 
 static bool uses_store(const struct route *route)
 {
-    return !route->open || route->kind != ROUTE_NOW;
+    return !route->open || route->kind == ROUTE_READ || route->kind == ROUTE_WRITE;
 }
 
 static bool writes(const struct route *route)

@@ -52,7 +52,7 @@ static bool create_prepare(struct exchange *x, struct pawl_error *err)
 static bool create_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct batching *b = x->data;
-    x->problems.count = 0;
+    problems_forget(&x->problems);
     return batch_create(tx, &b->request, &b->batch, &b->known, err);
 }
 

@@ -60,18 +60,9 @@ static const struct field change_body[] = {
           .given = offsetof(struct changing, has_queue), .summary = "the queue it goes to"),
 };
 
-static bool change_prepare(struct exchange *x, struct pawl_error *err)
+static struct job_change change_of(const struct changing *c)
 {
-    struct changing *c = x->data;
-    if (!c->has_queue && !c->has_priority && !c->has_scheduled_for)
-        problem_add(&x->problems, "", "must change scheduled_for, priority or queue");
-    return one_job_prepare(x, err) && problems_none(&x->problems, err);
-}
-
-static bool change_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
-{
-    struct changing *c = x->data;
-    struct job_change change = {
+    return (struct job_change){
         .has_run_at = c->has_scheduled_for,
         .has_priority = c->has_priority,
         .has_queue = c->has_queue,
@@ -79,6 +70,22 @@ static bool change_act(struct exchange *x, struct tx *tx, struct pawl_error *err
         .priority = c->priority,
         .queue = c->queue,
     };
+}
+
+static bool change_prepare(struct exchange *x, struct pawl_error *err)
+{
+    struct changing *c = x->data;
+    struct job_change change = change_of(c);
+    if (x->problems.count == 0 && !c->has_queue && !c->has_priority && !c->has_scheduled_for)
+        problem_add(&x->problems, "", "must change scheduled_for, priority or queue");
+    job_change_check(&change, world_wall(x->server->pawl->world), &x->problems);
+    return one_job_prepare(x, err) && problems_none(&x->problems, err);
+}
+
+static bool change_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
+{
+    struct changing *c = x->data;
+    struct job_change change = change_of(c);
     return job_change(tx, c->one.id, &change, &c->one.job, err);
 }
 

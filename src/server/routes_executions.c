@@ -44,7 +44,8 @@ struct call {
 struct verb {
     const char *name;
     struct fields fields;
-    bool (*check)(struct exchange *x, struct call *call, const char *prefix);  // NULL: nothing
+    // Adds what is wrong with the values of the fields that could be read. NULL: nothing.
+    void (*check)(struct exchange *x, struct call *call, const char *prefix);
     bool (*act)(struct tx *tx, const struct lease *lease, struct call *call,
                 struct pawl_error *err);
 };
@@ -90,11 +91,13 @@ static const struct field heartbeat_fields[] = {
           .summary = "how far it is"),
 };
 
-static bool heartbeat_check(struct exchange *x, struct call *c, const char *prefix)
+static void heartbeat_check(struct exchange *x, struct call *c, const char *prefix)
 {
     struct str at = str_format(&x->arena, "%sprogress.", prefix);
-    return !c->progress
-        || fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
+    if (!c->progress)
+        return;
+    (void)!fields_read(&progress_object, c->progress, at.s, &c->reported, &x->problems);
+    progress_check(&c->reported, prefix, &x->problems);
 }
 
 static bool heartbeat(struct tx *tx, const struct lease *lease, struct call *c,
@@ -151,7 +154,7 @@ static void check_follow_ups(struct exchange *x, struct call *c, const char *pre
                           str_format(&x->arena, "%senqueue[%zu].", prefix, i).s, contract,
                           &x->problems))
             c->follow_up_count++;
-        else if (str_eq(contract->policy.category, S("notification")) && !x->problems.more)
+        else if (str_eq(contract->policy.category, S("notification")) && x->problems.left_out == 0)
             c->annotation_texts[c->annotation_count++] = refused_follow_up(x, contract, before);
     }
 }
@@ -176,10 +179,12 @@ static void take_artifacts(struct exchange *x, struct call *c, const char *prefi
                         "must be the id of an artifact");
 }
 
-static bool commit_check(struct exchange *x, struct call *c, const char *prefix)
+static void commit_check(struct exchange *x, struct call *c, const char *prefix)
 {
-    size_t before = x->problems.count;
     int64_t most = x->config->limits.result_bytes;
+    if (c->finish && c->done)
+        problem_add(&x->problems, str_format(&x->arena, "%sdone", prefix).s,
+                    "comes after the commit phase that `finish` announces");
     if (c->result)
         c->result_text = json_text(&x->arena, c->result);
     if (c->result_text.n > (size_t)most)
@@ -188,7 +193,6 @@ static bool commit_check(struct exchange *x, struct call *c, const char *prefix)
     check_follow_ups(x, c, prefix);
     take_annotations(x, c);
     take_artifacts(x, c, prefix);
-    return x->problems.count == before;
 }
 
 // Follow-ups go on with the trace of what made them. In a copy: this may be run again.
@@ -236,10 +240,12 @@ static bool commit(struct tx *tx, const struct lease *lease, struct call *c,
 
 struct failure_object {
     struct str class, message, detail;
+    bool has_class;
 };
 
 static const struct field error_fields[] = {
     FIELD(struct failure_object, class, FIELD_TEXT, .required = true, .words = words_said_class,
+          .given = offsetof(struct failure_object, has_class),
           .summary = "decides whether another attempt follows"),
     FIELD(struct failure_object, message, FIELD_TEXT, .required = true,
           .summary = "what happened"),
@@ -255,25 +261,26 @@ static const struct field fail_fields[] = {
           .summary = "no other attempt before this, as a provider's Retry-After asks"),
 };
 
-static bool fail_check(struct exchange *x, struct call *c, const char *prefix)
+static void fail_check(struct exchange *x, struct call *c, const char *prefix)
 {
     struct failure_object object = {0};
     struct str at = str_format(&x->arena, "%serror.", prefix);
-    if (!fields_read(&error_object, c->error, at.s, &object, &x->problems))
-        return false;
+    if (!c->error)
+        return;
+    (void)!fields_read(&error_object, c->error, at.s, &object, &x->problems);
     c->failure = (struct work_error){
         .message = object.message,
         .detail = object.detail,
         .retry_after_us = MILLISECONDS(c->retry_after_ms),
     };
-    if (error_class_parse(object.class, &c->failure.class) && c->failure.class != ERROR_NONE
-        && c->failure.class != ERROR_CRASH)
-        return true;
+    if (!object.has_class
+        || (error_class_parse(object.class, &c->failure.class) && c->failure.class != ERROR_NONE
+            && c->failure.class != ERROR_CRASH))
+        return;
     problem_add(&x->problems, str_format(&x->arena, "%sclass", at.s).s,
                 "must be one of invalid_input validation authorization business_rule "
                 "configuration resource_limit timeout_permanent cancelled transient timeout "
                 "overload dependency rate_limited");
-    return false;
 }
 
 static bool fail_call(struct tx *tx, const struct lease *lease, struct call *c,
@@ -329,7 +336,7 @@ static bool one_prepare(struct exchange *x, struct pawl_error *err)
     if (!exchange_id(x, 0, &c->id, err))
         return false;
     if (c->verb->check)
-        (void)!c->verb->check(x, c, "");
+        c->verb->check(x, c, "");
     return problems_none(&x->problems, err);
 }
 
@@ -387,16 +394,20 @@ static void read_call(struct exchange *x, const json_t *object, const char *pref
     if (!call->verb && head.op.n)
         problem_add(&x->problems, str_format(&x->arena, "%sop", prefix).s,
                     "must be one of start heartbeat commit done fail release");
-    else if (call->verb && fields_read(&call->verb->fields, rest, prefix, call, &x->problems)
-             && call->verb->check)
-        (void)!call->verb->check(x, call, prefix);
+    if (!call->verb)
+        return;
+    (void)!fields_read(&call->verb->fields, rest, prefix, call, &x->problems);
+    size_t unread = x->problems.count;
+    if (call->verb->check)
+        call->verb->check(x, call, prefix);
+    problems_once(&x->problems, unread);
 }
 
 static bool batch_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct calls *calls = x->data;
     calls->count = json_array_size(calls->operations);
-    calls->all = arena_new(&x->arena, struct call, calls->count);
+    calls->all = arena_new(&x->arena, struct call, calls->count + 1);
     if (!calls->all)
         return fail(err, PAWL_NO_MEMORY, "no memory for %zu operations", calls->count);
     for (size_t i = 0; i < calls->count; i++)

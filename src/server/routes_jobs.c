@@ -23,6 +23,7 @@ struct enqueueing {
     } * results;
 };
 
+// Whether there is a list whose jobs can be looked at.
 static bool bulk_count(struct exchange *x, const json_t *jobs, size_t *count)
 {
     int64_t most = x->config->limits.bulk_jobs;
@@ -33,7 +34,7 @@ static bool bulk_count(struct exchange *x, const json_t *jobs, size_t *count)
         problem_add(&x->problems, "jobs", "must be a list of at least one job");
     else if (*count > (size_t)most)
         problem_add(&x->problems, "jobs", "must be at most %lld jobs", (long long)most);
-    return x->problems.count == 0;
+    return *count > 0 && *count <= (size_t)most;
 }
 
 static void read_one(struct exchange *x, const json_t *object, const char *prefix,
@@ -133,7 +134,7 @@ static bool enqueue_act(struct exchange *x, struct tx *tx, struct pawl_error *er
 {
     struct enqueueing *e = x->data;
     struct pawl_error why = {0};
-    x->problems.count = 0;
+    problems_forget(&x->problems);
     if (!e->bulk || !any_linked(e))
         return enqueue_each(x, tx, err);
     if (!tx_mark(tx, err))

@@ -37,12 +37,32 @@ static const struct field lease_body[] = {
     FIELD(struct leasing, start, FIELD_FLAG, .summary = "lease and start in one step"),
 };
 
+static struct claim claim_of(struct exchange *x)
+{
+    const struct leasing *l = x->data;
+    return (struct claim){
+        .worker = { .worker_id = l->worker_id },
+        .queues = l->queues.at,
+        .queue_count = l->queues.count,
+        .job_types = l->job_types.at,
+        .job_type_count = l->job_types.count,
+        .limit = (size_t)l->max,
+        .turns = &x->server->turns,
+        .lease_us = MILLISECONDS(l->lease_ms),
+        .start = l->start,
+    };
+}
+
 static bool lease_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct leasing *l = x->data;
     int64_t wait_us = MILLISECONDS(l->wait_ms);
     int64_t most = x->config->limits.wait_us;
     l->max = l->max ? l->max : 1;
+    struct claim claim = claim_of(x);
+    claim_check(&claim, &x->problems);
+    if (!problems_none(&x->problems, err))
+        return false;
     if (wait_us == 0)
         return true;
     x->wait_until = x->began + (wait_us < most ? wait_us : most);
@@ -53,18 +73,8 @@ static bool lease_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct leasing *l = x->data;
     pawl_time more_at = 0;
-    struct claim claim = {
-        .worker = { .worker_id = l->worker_id },
-        .queues = l->queues.at,
-        .queue_count = l->queues.count,
-        .job_types = l->job_types.at,
-        .job_type_count = l->job_types.count,
-        .limit = (size_t)l->max,
-        .turns = &x->server->turns,
-        .lease_us = MILLISECONDS(l->lease_ms),
-        .start = l->start,
-        .more_at = &more_at,
-    };
+    struct claim claim = claim_of(x);
+    claim.more_at = &more_at;
     if (!execution_claim(tx, &claim, &l->claimed, &l->count, err))
         return false;
     if (more_at)

@@ -266,7 +266,7 @@ static bool many_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct many_letters *m = x->data;
     const struct letter_query *q = &m->query;
-    if (!q->job_type.n && !q->fingerprint.n && !q->queue.n)
+    if (x->problems.count == 0 && !q->job_type.n && !q->fingerprint.n && !q->queue.n)
         problem_add(&x->problems, "", "must name at least one of job_type, fingerprint, queue");
     m->sweep = (struct letter_sweep){
         .filter = read_query(x, q, LETTERS_CLOSED_MAX),

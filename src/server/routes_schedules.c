@@ -311,7 +311,7 @@ static const struct field backfill_body[] = {
 static bool backfill_prepare(struct exchange *x, struct pawl_error *err)
 {
     struct backfilling *b = x->data;
-    if (b->to < b->from)
+    if (b->from && b->to && b->to < b->from)
         problem_add(&x->problems, "to", "must not be before from");
     return problems_none(&x->problems, err);
 }

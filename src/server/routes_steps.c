@@ -1,5 +1,6 @@
 // Routes of steps: durable parts of a run, for remote workers. The first write wins.
 #include "engine/step.h"
+#include "model/text_rule.h"
 #include "server/event_json.h"
 #include "server/job_view.h"
 
@@ -43,8 +44,9 @@ static bool get_prepare(struct exchange *x, struct pawl_error *err)
         problem_add(&x->problems, "worker_id", "must be given");
     if (s->attempt == 0)
         problem_add(&x->problems, "attempt", "must be given");
-    if (x->path_parts[1].n > STEP_NAME_BYTES_MAX || !utf8_valid(x->path_parts[1]))
-        problem_add(&x->problems, "name", "must be 1 to %d bytes of UTF-8", STEP_NAME_BYTES_MAX);
+    if (x->path_parts[1].n > STEP_NAME_BYTES_MAX || !text_is_key(x->path_parts[1]))
+        problem_add(&x->problems, "name", "must be 1 to %d bytes of printable UTF-8",
+                    STEP_NAME_BYTES_MAX);
     s->lease = (struct lease){ .attempt = s->attempt, .worker = { .worker_id = s->worker_id } };
     return exchange_id(x, 0, &s->lease.execution, err) && problems_none(&x->problems, err);
 }

@@ -7,9 +7,12 @@
 #include "server/job_view.h"
 #include "server/metrics.h"
 #include "server/openapi.h"
+#include "server/probe.h"
 #include "server/server.h"
 
 enum { PAGE_EVENTS = 50, PAGE_EVENTS_MAX = 500, WORKERS_MAX = 1000 };
+
+#define READY_US SECONDS(1)
 
 // ----- health
 
@@ -19,24 +22,56 @@ static bool health_answer(struct exchange *x, struct pawl_error *err)
     return exchange_answer(x, 200, health, err);
 }
 
-// Ready: the store can be written. Asked with a transaction that changes nothing.
+// Ready: the store can be written, and takes new jobs. Who asks hears of it within a second.
+struct readying {
+    struct probe *probe;
+};
+
+static bool ready_prepare(struct exchange *x, struct pawl_error *err)
+{
+    struct readying *r = x->data;
+    x->wait_until = x->began + READY_US;
+    r->probe = probe_begin(x, err);
+    return r->probe != NULL;
+}
+
 static bool ready_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
-    (void)x;
+    const struct readying *r = x->data;
     (void)tx;
     (void)err;
+    x->again = !probe_done(r->probe);
+    return true;
+}
+
+static bool not_ready(struct exchange *x, const char *code, const char *why)
+{
+    x->retry_after_s = 1;
+    exchange_refuse_as(x, 503, code, "%s", why);
     return true;
 }
 
 static bool ready_answer(struct exchange *x, struct pawl_error *err)
 {
+    const struct readying *r = x->data;
     struct not_now not_now = server_not_now(x->server);
-    if (not_now.code) {
-        x->retry_after_s = 1;
-        exchange_refuse_as(x, 503, not_now.code, "%s", not_now.why);
-        return true;
-    }
+    if (not_now.code)
+        return not_ready(x, not_now.code, not_now.why);
+    if (!probe_done(r->probe))
+        return not_ready(x, "busy", "the store could not be written for a second: something else "
+                                    "holds its write lock, or its disk is slow");
+    struct pawl_error why = probe_error(r->probe);
+    if (why.code != PAWL_OK)
+        return not_ready(x, pawl_code(why.code)->word, why.message);
     return exchange_answer(x, 200, json_pack("{s:s}", "status", "ready"), err);
+}
+
+static void ready_ended(struct exchange *x, bool sent)
+{
+    const struct readying *r = x->data;
+    (void)sent;
+    if (r)
+        probe_end(r->probe);
 }
 
 // ----- metrics and documentation
@@ -149,9 +184,12 @@ static const struct route rows[] = {
     },
     {
         .method = "GET", .path = "/readyz", .open = true,
-        .always = true, .everywhere = true, .kind = ROUTE_WRITE,
-        .summary = "Requests are served and the store can be written.",
-        .act = ready_act, .answer = ready_answer, .schema = "Ready", .statuses = { 200, 503 },
+        .always = true, .everywhere = true, .kind = ROUTE_WAIT,
+        .summary = "Requests are served, the store can be written and takes new jobs. Else 503, "
+                   "within about a second, with what is wrong.",
+        .data_bytes = sizeof(struct readying), .prepare = ready_prepare, .act = ready_act,
+        .answer = ready_answer, .ended = ready_ended,
+        .schema = "Ready", .statuses = { 200, 503 },
     },
     {
         .method = "GET", .path = "/metrics", .open_on_loopback = true,

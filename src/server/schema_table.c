@@ -20,7 +20,8 @@ static const struct schema_field job_fields[] = {
     { "traceparent", SCHEMA_TEXT, NULLABLE, NULL, NULL, "W3C trace context of the request" },
     { "category", SCHEMA_TEXT, 0, words_category, NULL, "what kind of work it is" },
     { "queue", SCHEMA_TEXT, 0, NULL, NULL, "where it is" },
-    { "origin_queue", SCHEMA_TEXT, 0, NULL, NULL, "where it was put first" },
+    { "origin_queue", SCHEMA_TEXT, 0, NULL, NULL,
+      "where it was put first; of a dead letter: where it was when it ended" },
     { "priority", SCHEMA_NUMBER, 0, NULL, NULL, "-100 to 100, higher first" },
     { "serial_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "one at a time of those with this key" },
     { "limit_key", SCHEMA_TEXT, NULLABLE, NULL, NULL, "what limits per key of its type go by" },
@@ -460,7 +461,9 @@ static const struct schema_field problem_fields[] = {
     { "detail", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong and what is allowed, for people" },
     { "code", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong, for programs" },
     { "errors", SCHEMA_OBJECT, LIST | OPTIONAL, NULL, "FieldProblem",
-      "with 422: every problem of what was sent" },
+      "with 422: every problem of what was sent, the first 100 of them" },
+    { "errors_left_out", SCHEMA_NUMBER, OPTIONAL, NULL, NULL,
+      "how many more problems there are; else there are no more" },
     { "request_id", SCHEMA_TEXT, OPTIONAL, NULL, NULL, "to find it in the log" },
 };
 
