@@ -58,6 +58,16 @@ static void add_links(struct sim *sim, struct dice *dice, struct contract *c)
     c->after = after;
 }
 
+static void join_batch(struct sim *sim, struct dice *dice, struct contract *c)
+{
+    const struct reference *model = &sim->match.model;
+    if (sim->swarm.rate[RATE_BATCHES] == 0 || model->batch_count == 0 || !dice_chance(dice, 25))
+        return;
+    const struct ref_batch *batch = &model->batches[dice_pick(dice, model->batch_count)];
+    if (str_eq(batch->org, c->org_id) || dice_chance(dice, 5))
+        c->batch = batch->id;
+}
+
 struct contract sim_contract(struct sim *sim, struct dice *dice, struct str org)
 {
     const int64_t *rate = sim->swarm.rate;
@@ -84,7 +94,37 @@ struct contract sim_contract(struct sim *sim, struct dice *dice, struct str org)
     if (dice_rare(dice, rate[RATE_LATER]))
         c.max_wait_us = dice_between(dice, MILLISECONDS(1), SECONDS(40));
     add_links(sim, dice, &c);
+    join_batch(sim, dice, &c);
     return c;
+}
+
+// A few jobs, most without keys: one that is known would refuse the whole batch.
+static struct batch_request some_batch(struct sim *sim, struct dice *dice, struct str org)
+{
+    size_t count = 1 + dice_pick(dice, 4);
+    struct contract *jobs = arena_new(&sim->arena, struct contract, count + 1);
+    struct contract *callback = &jobs[count];
+    for (size_t i = 0; i <= count; i++) {
+        jobs[i] = sim_contract(sim, dice, org);
+        jobs[i].batch = (struct id){0};
+        if (dice_chance(dice, 95))
+            jobs[i].idempotency_key = S("");
+    }
+    callback->idempotency_key = S("");
+    callback->scheduled_for = callback->max_wait_us = 0;
+    callback->after_count = 0;
+    callback->hold = false;
+    struct batch_request request = {
+        .org_id = org,
+        .name = S("night"),
+        .content = dice_chance(dice, 80) ? S("one") : S("another"),
+        .jobs = jobs,
+        .count = count,
+        .callback = dice_chance(dice, 80) ? callback : NULL,
+    };
+    if (dice_chance(dice, 60))
+        request.idempotency_key = str_format(&sim->arena, "batch-%zu", dice_pick(dice, 8));
+    return request;
 }
 
 static void act(struct sim *sim, void *self, struct request *request);
@@ -115,6 +155,10 @@ static void ask_new(struct sim *sim, struct client *client)
     if (client->has_job && dice_chance(dice, 10)) {
         client->request.call = dice_chance(dice, 70) ? &call_cancel : &call_submit;
         client->request.id = client->job;
+    }
+    if (sim->swarm.rate[RATE_BATCHES] && dice_rare(dice, sim->swarm.rate[RATE_BATCHES])) {
+        client->request.call = &call_batch;
+        client->request.batch = some_batch(sim, dice, org);
     }
     send(sim, client);
 }

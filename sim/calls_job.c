@@ -18,7 +18,7 @@ static size_t index_of(const struct sim *sim, struct id id)
 // Whoever would make another job is not heard then; whatever ends one always is.
 static bool is_full(const struct sim *sim)
 {
-    return sim->match.model.job_count >= REF_JOBS_MAX - 8;
+    return ref_full(&sim->match.model);
 }
 
 static void enqueue(struct sim *sim, struct request *r)
@@ -31,12 +31,16 @@ static void enqueue(struct sim *sim, struct request *r)
         return;
     bool done = job_enqueue(m->tx, &r->contract, &job, &deduplicated, &m->err);
     answer(m, "enqueue", done, ref_enqueue(&m->model, &r->contract, &m->focus, &expected));
+    if (m->code == PAWL_CONFLICT)
+        SIM_SEEN("a batch that had ended took no other job");
     if (!done || m->unlike)
         return;
     if (deduplicated != expected)
         differ(m, "enqueue: deduplicated or not");
     if (deduplicated)
         SIM_SEEN("a known key was answered with its job");
+    if (m->model.job_count > before && r->contract.batch.high)
+        SIM_SEEN("a job joined a batch");
     if (m->model.job_count > before)
         adopt_job(m, m->focus, &job);
     if (!id_eq(m->model.jobs[m->focus].id, job.id))
@@ -53,10 +57,11 @@ static void on_one(struct sim *sim, struct request *r, on_job *act, on_model *mo
     struct match *m = &sim->match;
     struct job job;
     size_t before = m->model.job_count;
+    bool makes_one = model == ref_retry || model == ref_replay;
     m->focus = index_of(sim, r->id);
     bool done = act(m->tx, r->id, &job, &m->err);
     answer(m, r->call->name, done, model(&m->model, r->id));
-    if (!m->unlike && !m->broken && m->model.job_count > before)
+    if (makes_one && !m->unlike && !m->broken && m->model.job_count > before)
         adopt_job(m, before, &job);
 }
 

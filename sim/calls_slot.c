@@ -45,7 +45,8 @@ static void adopt_slot(struct sim *sim, const struct job *job)
 
 static bool is_full(const struct sim *sim)
 {
-    return sim->match.model.job_count >= REF_JOBS_MAX - 16;
+    const struct reference *model = &sim->match.model;
+    return model->job_count + ref_callbacks_due(model) >= REF_JOBS_FULL - 8;
 }
 
 static void adopt_slots(struct sim *sim, size_t count)

@@ -129,7 +129,7 @@ static void commit(struct sim *sim, struct request *r)
     bool replaced = known && ref_newest(&m->model, known->job) != known;
     enum execution_status before = known ? known->status : EXECUTION_LEASED;
     bool past = before == EXECUTION_COMMITTED || before == EXECUTION_DONE;
-    if (jobs + commit.follow_up_count >= REF_JOBS_MAX - 8)
+    if (jobs + commit.follow_up_count + ref_callbacks_due(&m->model) >= REF_JOBS_FULL)
         commit.follow_up_count = 0;
     if (r->flag)
         commit.apply = write_effect;

@@ -75,6 +75,60 @@ void adopt_newest(struct match *m, size_t count)
         adopt_job(m, m->model.job_count - 1 - i, &list.jobs[i]);
 }
 
+// Which batch the store says this job is the callback of; NULL: of none.
+static struct ref_batch *batch_called_by(struct match *m, struct id job)
+{
+    struct reference *model = &m->model;
+    for (struct ref_batch *b = model->batches; b < model->batches + model->batch_count; b++) {
+        struct job_batch batch;
+        if (!b->ended || !b->has_callback)
+            continue;
+        if (!batch_load(m->tx, b->id, &batch, &m->err)) {
+            unread(m, b->callback_job, "its batch");
+            return NULL;
+        }
+        if (id_eq(batch.callback_job, job))
+            return b;
+    }
+    return NULL;
+}
+
+// The callback of the batch becomes the job at this place, and the other way round.
+static void change_places(struct reference *model, struct ref_batch *batch, size_t place)
+{
+    struct ref_job job = model->jobs[place];
+    size_t old = batch->callback_job;
+    for (size_t i = 0; i < model->batch_count; i++)
+        if (model->batches[i].ended && model->batches[i].callback_job == place)
+            model->batches[i].callback_job = old;
+    model->jobs[place] = model->jobs[old];
+    model->jobs[old] = job;
+    batch->callback_job = place;
+}
+
+void adopt_callbacks(struct match *m)
+{
+    struct reference *model = &m->model;
+    struct job_list list = {0};
+    struct job_filter newest = {0};
+    while ((size_t)newest.limit < model->job_count
+           && model->jobs[model->job_count - 1 - (size_t)newest.limit].id.high == 0)
+        newest.limit++;
+    if (newest.limit == 0)
+        return;
+    if (!job_find(m->tx, &newest, &list, &m->err))
+        unread(m, model->job_count, "the callbacks cannot be found");
+    for (size_t i = 0; i < list.count && !m->unlike && !m->broken; i++) {
+        size_t place = model->job_count - 1 - i;
+        struct ref_batch *batch = batch_called_by(m, list.jobs[i].id);
+        if (batch && batch->callback_job <= place && model->jobs[batch->callback_job].id.high == 0)
+            change_places(model, batch, place);
+        else if (!m->broken)
+            differ(m, "a job that is nobody's callback");
+        adopt_job(m, place, &list.jobs[i]);
+    }
+}
+
 // The dice of a finish phase's delay.
 void adopt_finish(struct match *m)
 {
@@ -237,9 +291,39 @@ static void compare_one(struct match *m, size_t index, bool whole)
         compare_history(m, index);
 }
 
+static void compare_batch(struct match *m, const struct ref_batch *want)
+{
+    struct job_batch batch;
+    struct id none = {0};
+    size_t index = (size_t)(want - m->model.batches);
+    bool called = want->ended && want->has_callback;
+    if (!batch_load(m->tx, want->id, &batch, &m->err)) {
+        if (!store_failed(m))
+            differ(m, "batch %zu: %s", index, m->err.message);
+        return;
+    }
+    if (batch.jobs != want->jobs || batch.succeeded != want->succeeded
+        || batch.failed != want->failed || batch.timed_out != want->timed_out)
+        differ(m, "batch %zu: its numbers are others", index);
+    if ((batch.ended_at != 0) != want->ended)
+        differ(m, "batch %zu: it has ended or not", index);
+    if (!id_eq(batch.callback_job, called ? m->model.jobs[want->callback_job].id : none))
+        differ(m, "batch %zu: its callback is another", index);
+}
+
+// All of them, or one in turn.
+static void compare_batches(struct match *m, bool all)
+{
+    size_t count = m->model.batch_count;
+    for (size_t i = 0; i < count && !m->unlike && !m->broken; i++)
+        if (all || m->compared % count == i)
+            compare_batch(m, &m->model.batches[i]);
+}
+
 void compare(struct match *m, bool all)
 {
     m->compared++;
+    compare_batches(m, all);
     for (size_t i = 0; i < m->model.job_count && !m->unlike && !m->broken; i++) {
         const struct ref_job *want = &m->model.jobs[i];
         size_t told = events_told(want);

@@ -32,6 +32,8 @@ void answer(struct match *m, const char *what, bool done, enum pawl_code expecte
 // A new job of the model gets the id and the key it has in the store.
 void adopt_job(struct match *m, size_t index, const struct job *job);
 void adopt_newest(struct match *m, size_t count);  // the same, for the newest ones
+// The same for callbacks: when one call ends several batches, the engine says which comes first.
+void adopt_callbacks(struct match *m);
 void adopt_finish(struct match *m);  // what dice said about commit phases that failed
 
 // Every job must be as the model says. One to which something happened is compared with its whole

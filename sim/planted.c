@@ -35,6 +35,8 @@ static const struct {
                                  "what was in doubt and not seen may come to light later" },
     [PLANTED_LEASED_EARLY] = { "leased-early",
                                "a claim believes that what is ready is due" },
+    [PLANTED_BATCH_FORGETS_TIMEOUTS] = { "batch-forgets-timeouts",
+                                         "a job that timed out has not ended for its batch" },
 };
 _Static_assert(countof(planted) == PLANTED, "one row per mistake");
 
@@ -81,6 +83,7 @@ static const struct {
     { PLANTED_HEARTBEAT_WITHOUT_FENCE, Q_EXECUTION_RENEW, FENCE, "" },
     { PLANTED_NO_UNIQUE_SLOT, Q_RUN_CLAIM,
       "ON CONFLICT (org, job_name, scheduled_for) DO NOTHING", "" },
+    { PLANTED_BATCH_FORGETS_TIMEOUTS, Q_BATCH_COUNT, "timed_out + $4", "timed_out + 0 * $4" },
 };
 
 // The text of the statement with what is planted in it; NULL: as it is. To be freed.

@@ -20,6 +20,7 @@ enum planted {
     PLANTED_ATTEMPT_COUNTED_AT_FAILURE,
     PLANTED_LOG_NOT_SEALED,  // these two were in the engine until the simulator found them
     PLANTED_LEASED_EARLY,
+    PLANTED_BATCH_FORGETS_TIMEOUTS,
     PLANTED
 };
 

@@ -89,8 +89,11 @@ static void run_one(struct sim *sim, struct tx *tx, struct request *request)
     m->model.now = tx->now;
     m->focus = SIZE_MAX;
     m->code = PAWL_OK;
+    size_t callbacks = ref_callbacks_due(&m->model);
     sim->steps++;
     request->call->run(sim, request);
+    if (ref_callbacks_due(&m->model) < callbacks)
+        SIM_SEEN("the last job of a batch made its callback");
     request->code = m->code;
     journal_add(&sim->journal, sim_now(sim), "%s %s%s%.*s%s: %s (job %zd)%s",
                 request->from ? request->from->name : "pawl", request->call->name,
@@ -100,6 +103,8 @@ static void run_one(struct sim *sim, struct tx *tx, struct request *request)
                 pawl_code(m->code)->word, (ssize_t)m->focus,
                 m->broken ? ", but the store failed" : "");
     tx->caller = &sim_everybody;
+    if (!m->broken && !m->unlike)
+        adopt_callbacks(m);
     if (!m->broken && !m->unlike)
         compare(m, false);
 }

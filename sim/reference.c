@@ -13,6 +13,9 @@ void reference_copy(struct reference *to, const struct reference *from)
     to->execution_count = from->execution_count;
     memcpy(to->pauses, from->pauses, sizeof to->pauses);
     to->pause_count = from->pause_count;
+    memcpy(to->batches, from->batches, from->batch_count * sizeof *to->batches);
+    to->batch_count = from->batch_count;
+    to->making = from->making;
     to->telling = from->telling;
     to->now = from->now;
     to->org = from->org;
@@ -140,7 +143,20 @@ static void enter_queue(struct reference *r, struct ref_job *job)
         ref_doom(r, job);
 }
 
-static struct ref_job *add_job(struct reference *r, const struct contract *contract)
+// In the batch that it names, or in the one that is being made.
+static void join(struct reference *r, struct ref_job *job)
+{
+    const struct contract *c = &job->contract;
+    struct ref_batch *b = r->making     ? &r->batches[r->making - 1]
+                        : c->batch.high ? ref_batch_of(r, c->org_id, c->batch)
+                                        : NULL;
+    if (!b)
+        return;
+    job->batch = (size_t)(b - r->batches) + 1;
+    b->jobs++;
+}
+
+struct ref_job *ref_add_job(struct reference *r, const struct contract *contract)
 {
     struct ref_job *job = &r->jobs[r->job_count++];
     pawl_time due = max_of(contract->scheduled_for, r->now);
@@ -155,10 +171,16 @@ static struct ref_job *add_job(struct reference *r, const struct contract *contr
         .created_at = r->now,
     };
     (void)ref_link(r, contract, &job->pending, &job->doomed);  // whether it can was asked before
+    join(r, job);
     tell(job, EVENT_JOB_CREATED);
     if (!contract->hold)
         enter_queue(r, job);
     return job;
+}
+
+bool ref_full(const struct reference *r)
+{
+    return r->job_count + ref_callbacks_due(r) >= REF_JOBS_FULL;
 }
 
 bool ref_has_slot(const struct reference *r, pawl_time slot)
@@ -173,7 +195,7 @@ bool ref_slot(struct reference *r, const struct contract *contract)
 {
     if (ref_has_slot(r, contract->scheduled_for))
         return false;
-    add_job(r, contract);
+    ref_add_job(r, contract);
     return true;
 }
 
@@ -197,12 +219,16 @@ enum pawl_code ref_enqueue(struct reference *r, const struct contract *c, size_t
     }
     int64_t pending;
     bool doomed;
-    if ((c->scheduled_for && c->scheduled_for < r->now - SECONDS(60))
-        || !ref_link(r, c, &pending, &doomed))
+    const struct ref_batch *batch = c->batch.high ? ref_batch_of(r, c->org_id, c->batch) : NULL;
+    if (c->scheduled_for && c->scheduled_for < r->now - SECONDS(60))
+        return PAWL_INVALID;
+    if (batch && batch->ended)
+        return PAWL_CONFLICT;
+    if (!ref_link(r, c, &pending, &doomed) || (c->batch.high && !batch))
         return PAWL_INVALID;
     if (holder)
         holder->holds_key = false;
-    *found = (size_t)(add_job(r, c) - r->jobs);
+    *found = (size_t)(ref_add_job(r, c) - r->jobs);
     return PAWL_OK;
 }
 
@@ -311,7 +337,8 @@ enum pawl_code ref_retry(struct reference *r, struct id id)
     c.scheduled_for = 0;
     c.hold = false;
     c.after_count = 0;
-    struct ref_job *job = add_job(r, &c);
+    c.batch = (struct id){0};
+    struct ref_job *job = ref_add_job(r, &c);
     job->stem = old->stem;
     job->number = number;
     if (str_eq(old->dead_letter, S("open"))) {

@@ -6,13 +6,16 @@
 // (ids, the dice of a delay) is told to the model afterwards.
 #pragma once
 
+#include "engine/batch.h"
 #include "engine/event.h"
 #include "engine/execution.h"
 #include "engine/job.h"
 #include "engine/step.h"
 #include "engine/sweep.h"
 
-enum { REF_JOBS_MAX = 192,
+enum { REF_JOBS_FULL = 184,  // no more are asked for then
+       REF_BATCHES_MAX = 16,
+       REF_JOBS_MAX = REF_JOBS_FULL + REF_BATCHES_MAX + 8,
        REF_EXECUTIONS_MAX = 1024,
        REF_STEPS = 2,
        REF_PAUSES_MAX = 16 };
@@ -68,6 +71,7 @@ struct ref_job {
     struct ref_step steps[REF_STEPS];
     int64_t pending;  // jobs it waits for that have not succeeded ...
     bool doomed;      // ... and one of them will not: it fails when it is submitted
+    size_t batch;     // that it is in, counted from 1; 0: none
     bool untold;      // it has ended, and those that wait for it do not know yet
     size_t events[EVENTS];
 };
@@ -96,6 +100,17 @@ struct ref_pause {
     struct str queue, org;
 };
 
+struct ref_batch {
+    struct id id;
+    struct str org, key, content;
+    bool has_callback;
+    struct contract callback;
+    int64_t jobs, succeeded, failed, timed_out;
+    bool making;          // its first jobs are being stored: it cannot end yet
+    bool ended;
+    size_t callback_job;  // when it has ended and has one
+};
+
 struct reference {
     pawl_time now;   // the store's; set before each call
     struct str org;  // the caller's; empty: Pawl itself
@@ -107,6 +122,9 @@ struct reference {
     size_t execution_count;
     struct ref_pause pauses[REF_PAUSES_MAX];
     size_t pause_count;
+    struct ref_batch batches[REF_BATCHES_MAX];
+    size_t batch_count;
+    size_t making;  // the batch, counted from 1, whose jobs are being stored; 0: none
     bool telling;  // jobs are being told of ends
 };
 
@@ -122,6 +140,11 @@ pawl_time ref_next(const struct reference *r, bool finishes);
 // A new job is the last of `jobs`; a deduplicated one is at `*found`.
 enum pawl_code ref_enqueue(struct reference *r, const struct contract *contract, size_t *found,
                            bool *deduplicated);
+// A new batch is the last of `batches` and waits for its id; one that is `known` is at `*found`.
+enum pawl_code ref_batch(struct reference *r, const struct batch_request *request, size_t *found,
+                         bool *known);
+size_t ref_callbacks_due(const struct reference *r);  // jobs that will be made by ends
+bool ref_full(const struct reference *r);             // no other job may be asked for
 enum pawl_code ref_submit(struct reference *r, struct id id);
 enum pawl_code ref_cancel(struct reference *r, struct id id);
 enum pawl_code ref_finish_end(struct reference *r, struct id id);

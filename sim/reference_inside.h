@@ -48,5 +48,11 @@ void ref_reconcile(struct reference *r, struct ref_execution *e);
 void ref_tell(struct reference *r, struct ref_job *ended);
 void ref_doom(struct reference *r, struct ref_job *job);
 
+// A job that nothing speaks against.
+struct ref_job *ref_add_job(struct reference *r, const struct contract *contract);
+
+struct ref_batch *ref_batch_of(struct reference *r, struct str org, struct id id);
+void ref_member_ended(struct reference *r, const struct ref_job *job);
+
 // What the contract's `after` comes to. False: it names a job that there is not.
 bool ref_link(const struct reference *r, const struct contract *c, int64_t *pending, bool *doomed);

@@ -50,6 +50,8 @@ static struct ref_job *oldest_untold(struct reference *r)
 void ref_tell(struct reference *r, struct ref_job *ended)
 {
     ended->untold = true;
+    if (ended->batch)
+        ref_member_ended(r, ended);
     if (r->telling)
         return;
     r->telling = true;

@@ -32,6 +32,7 @@ struct request {
     struct str org;         // in whose name; empty: of Pawl itself
     // What is asked, as far as the call has it.
     struct contract contract;
+    struct batch_request batch;
     struct id id;
     struct lease lease;
     struct claim claim;
@@ -50,10 +51,10 @@ struct request {
     bool cancel_requested;
 };
 
-extern const struct call call_enqueue, call_submit, call_cancel, call_change, call_retry,
-    call_finish_end, call_replay, call_discard, call_pause, call_resume, call_purge, call_claim,
-    call_start, call_heartbeat, call_step, call_commit, call_done, call_fail, call_release,
-    call_sweep, call_boot, call_tick, call_trigger;
+extern const struct call call_enqueue, call_batch, call_submit, call_cancel, call_change,
+    call_retry, call_finish_end, call_replay, call_discard, call_pause, call_resume, call_purge,
+    call_claim, call_start, call_heartbeat, call_step, call_commit, call_done, call_fail,
+    call_release, call_sweep, call_boot, call_tick, call_trigger;
 
 // The request is the actor's own: a copy travels. Lost, late or twice, as the seed says.
 void request_send(struct sim *sim, const struct request *request);

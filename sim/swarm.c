@@ -33,6 +33,7 @@ static const struct {
     [RATE_PAUSE] = { "pause", 30, 1000 },
     [RATE_SCHEDULE] = { "schedule", 40, 1000 },
     [RATE_SECOND_PROCESS] = { "second-process", 40, 1000 },
+    [RATE_BATCHES] = { "batches", 30, 150 },
 };
 _Static_assert(countof(rates) == RATES, "one row per rate");
 

@@ -31,6 +31,7 @@ enum fault_rate {
     RATE_PAUSE,
     RATE_SCHEDULE,
     RATE_SECOND_PROCESS,
+    RATE_BATCHES,
     RATES
 };
 
