@@ -230,7 +230,7 @@ static bool run_range(struct sim *sim, const struct arguments *a, struct tally_o
 // Every mistake must be found.
 static bool run_bugs(struct sim *sim, const struct arguments *a)
 {
-    bool all = true;
+    size_t count = 0;
     for (enum planted p = PLANTED_NONE + 1; p < PLANTED; p++) {
         struct sim_options options = a->run;
         size_t steps = 0;
@@ -244,9 +244,11 @@ static bool run_bugs(struct sim *sim, const struct arguments *a)
                found ? "found" : "NOT FOUND", (unsigned long long)(options.seed - a->first), steps,
                found ? sim->match.problem : "");
         fflush(stdout);
-        all = all && found;
+        count += found;
     }
-    return all;
+    printf("planted mistakes: %d tried, %zu found, %zu not found\n", PLANTED - 1, count,
+           (size_t)PLANTED - 1 - count);
+    return count == (size_t)PLANTED - 1;
 }
 
 static int run(struct sim *sim, const struct arguments *a)
