@@ -7,7 +7,12 @@
 struct explanation explained(struct box *box, struct id id)
 {
     struct explanation explanation;
-    OK(job_explain(tx, id, &explanation, err));
+    struct tx tx_ = {0}, *tx = &tx_;
+    struct pawl_error err_ = {0}, *err = &err_;
+    bool done = false;
+    PLAY_EACH(done, job_explain(tx, id, &explanation, err));
+    expect_done(done, err, PLACE("job_explain"));
+    box_commit(tx);
     return explanation;
 }
 

@@ -42,6 +42,7 @@ size_t queue_claim(struct box *box, size_t limit, struct turns *turns,
                    struct claimed **claimed)
 {
     struct str org = box->caller.org_id;
+    struct turns none = {0}, *taken = turns ? turns : &none;
     struct claim claim = {
         .worker = worker_named("A"),
         .every_queue = true,
@@ -51,7 +52,7 @@ size_t queue_claim(struct box *box, size_t limit, struct turns *turns,
     };
     size_t count = 0;
     speak_for(box, S(""));
-    OK(execution_claim(tx, &claim, claimed, &count, err));
+    OK_FROM(*taken, execution_claim(tx, &claim, claimed, &count, err));
     speak_for(box, org);
     return count;
 }

@@ -37,10 +37,13 @@ struct plays plays_of(struct box *box, int64_t *times, struct place place);
 void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err);
 bool play_again(struct plays *p, struct tx *tx, bool done, struct pawl_error *err);
 
-// `done` is what the last play answered, in a transaction that is still open.
-#define PLAY(done, call)                                                                      \
+// `done` is what the last play answered, in a transaction that is still open. PLAY_EACH rehearses
+// every time: in a helper that is called in ever other situations.
+#define PLAY(done, call) PLAY_COUNTED(static, done, call)
+#define PLAY_EACH(done, call) PLAY_COUNTED(, done, call)
+#define PLAY_COUNTED(storage, done, call)                                                     \
     do {                                                                                      \
-        static int64_t times_;                                                                \
+        storage int64_t times_ = 0;                                                           \
         struct plays plays_ = plays_of(box, &times_, PLACE(#call));                           \
         do {                                                                                  \
             play_begin(&plays_, tx, err);                                                     \

@@ -101,8 +101,10 @@ static bool explain_blocked(struct explaining *x, struct pawl_error *err)
     bool by_limit = false;
     if (x->job->waits_for > 0)
         return explain_links(x, err);
-    if (!explain_limit_key(x, &by_limit, err) || by_limit)
-        return by_limit;
+    if (!explain_limit_key(x, &by_limit, err))
+        return false;
+    if (by_limit)
+        return true;
     if (!place_key_use(x->tx, x->job->keys.org, x->job->contract.serial_key, &use, err))
         return false;
     if (!use.running && !use.first.job)
