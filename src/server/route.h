@@ -8,7 +8,7 @@
 
 enum route_kind {
     ROUTE_NOW,    // answers from what the process knows
-    ROUTE_WAIT,   // the same, and waits for it: `act` has no transaction and may ask to be run again
+    ROUTE_WAIT,   // the same, and waits: `act` has no transaction and may ask to be run again
     ROUTE_READ,   // `act` runs in a read transaction, on the HTTP thread
     ROUTE_WRITE,  // `act` runs in the commit pipeline; the answer comes after the commit
 };
