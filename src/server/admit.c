@@ -209,10 +209,9 @@ bool admit(struct exchange *x, const struct headers *h, struct str allowed)
     take_ids(x, h);
     if (!sound(x, h) || !found(x, allowed))
         return false;
-    struct not_now not_now = server_not_now(x->server);
-    if (not_now.code && !x->route->always) {
+    if (atomic_load(&x->server->draining) && !x->route->always) {
         x->retry_after_s = 1;
-        return refuse(x, 503, not_now.code, not_now.why);
+        return refuse(x, 503, "draining", "the server is shutting down: ask again in a moment");
     }
     bool here = x->route->open_on_loopback && http_is_loopback(x->server->http)
              && !x->config->auth.behind_proxy;

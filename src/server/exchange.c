@@ -90,7 +90,7 @@ static const struct refusal refusals[] = {
     { 429, "Too many requests", "" },
     { 431, "Too many headers", "headers" },
     { 500, "Something is wrong here", "" },
-    { 503, "Not now", "starting draining connections disk_full store" },
+    { 503, "Not now", "draining connections disk_full store" },
     { 507, "The disk is full", "" },
 };
 

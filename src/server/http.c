@@ -465,7 +465,7 @@ static bool read_file(struct arena *arena, struct str path, char **text, struct 
     return n > 0 || fail(err, PAWL_INVALID, "tls: %.*s is empty", STR(path));
 }
 
-static bool start(struct http *http, struct pawl_error *err)
+bool http_start(struct http *http, struct pawl_error *err)
 {
     const struct config *config = atomic_load(&http->server->config);
     const struct config_limits *limits = &config->limits;
@@ -537,8 +537,7 @@ bool http_open(struct http **opened, struct server *server, bool everybody_is_ad
         .metrics = server->metrics,
     };
     return listener_open(&http->listener, &config->listen, err)
-        && may_listen(http, everybody_is_admin, err) && guard_open(&http->guard, &guard, err)
-        && start(http, err);
+        && may_listen(http, everybody_is_admin, err) && guard_open(&http->guard, &guard, err);
 }
 
 bool http_is_loopback(const struct http *http)

@@ -9,9 +9,13 @@
 
 struct http;
 
-// Refuses to listen beyond this machine when everybody is admin.
+// Takes the address: whoever connects waits for http_start. Refuses to listen beyond this machine
+// when everybody is admin.
 CHECKED bool http_open(struct http **http, struct server *server, bool everybody_is_admin,
                        struct pawl_error *err);
+
+// Answers from now on.
+CHECKED bool http_start(struct http *http, struct pawl_error *err);
 
 // Nobody may wait any more: see hub_drain. NULL is fine.
 void http_close(struct http *http);

@@ -54,9 +54,8 @@ static bool not_ready(struct exchange *x, const char *code, const char *why)
 static bool ready_answer(struct exchange *x, struct pawl_error *err)
 {
     const struct readying *r = x->data;
-    struct not_now not_now = server_not_now(x->server);
-    if (not_now.code)
-        return not_ready(x, not_now.code, not_now.why);
+    if (atomic_load(&x->server->draining))
+        return not_ready(x, "draining", "the server is shutting down");
     if (!probe_done(r->probe))
         return not_ready(x, "busy", "the store could not be written for a second: something else "
                                     "holds its write lock, or its disk is slow");

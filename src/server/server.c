@@ -253,8 +253,8 @@ static bool listen_safely(struct server *s, struct pawl_error *err)
         && http_open(&s->http, s, open, err);
 }
 
-// Work begins last: a server that may not listen, or cannot, has started no job that it would have
-// to end at once. Until then requests are told so.
+// Work begins when it is known that there will be a server: one that may not listen, or cannot, has
+// started no job that it would have to end at once. Requests are answered last.
 static bool open_parts(struct server *s, const struct server_options *options,
                        struct pawl_error *err)
 {
@@ -275,7 +275,8 @@ static bool open_parts(struct server *s, const struct server_options *options,
     tidy_artifacts(s);
     return use_config(s, config, err) && use_limits(s, config, err)
         && (!listens || listen_safely(s, err)) && start_runner(s, err)
-        && server_schedule(s, config, err) && alerter_use(s->alerter, config, err);
+        && server_schedule(s, config, err) && alerter_use(s->alerter, config, err)
+        && (!listens || http_start(s->http, err));
 }
 
 bool server_open(struct server **opened, const struct server_options *options,
@@ -295,18 +296,8 @@ bool server_open(struct server **opened, const struct server_options *options,
     }
     server_record(s, "instance", EVENT_INSTANCE_STARTED, S(""));
     s->recorded = true;
-    atomic_store(&s->started, true);
     *opened = s;
     return true;
-}
-
-struct not_now server_not_now(const struct server *s)
-{
-    if (atomic_load(&s->draining))
-        return (struct not_now){ "draining", "the server is shutting down: ask again in a moment" };
-    if (!atomic_load(&s->started))
-        return (struct not_now){ "starting", "the server is starting: ask again in a moment" };
-    return (struct not_now){0};
 }
 
 struct str server_address(const struct server *s)

@@ -52,8 +52,7 @@ struct server {
     const char *files;            // the directory of artifacts
     pawl_time started_at;
     bool recorded;                // that it started: so its end is too
-    _Atomic bool started;         // until then, and while it is draining, /readyz says no, and
-    _Atomic bool draining;        // requests are refused
+    _Atomic bool draining;        // /readyz says no, and new requests are refused
 
     pthread_mutex_t reading;      // guards the idle readers
     struct db *readers[READERS_MAX];
@@ -82,12 +81,6 @@ CHECKED bool server_reload(struct server *server, const struct config *config,
                            struct pawl_error *err);
 
 struct str server_address(const struct server *server);  // empty: it does not listen
-
-// Why nobody is served just now, for an answer with 503; a code of NULL: everybody is.
-struct not_now {
-    const char *code, *why;
-};
-struct not_now server_not_now(const struct server *server);
 
 // ----- for the routes
 
