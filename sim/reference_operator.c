@@ -148,18 +148,20 @@ static void purge_one(struct reference *r, struct ref_job *job)
     ref_end_job(r, job, JOB_FAILED, queued ? FAILURE_RESOURCE_EXHAUSTED : FAILURE_CANCELLED);
 }
 
-// First what could not be claimed, then what could.
+// First what could not be claimed, then what could; not what comes while it goes on, such as the
+// callback of a batch whose last job it ends.
 enum pawl_code ref_purge(struct reference *r, struct str queue, size_t *ended)
 {
     bool listed[REF_JOBS_MAX] = {0};
+    size_t count = r->job_count;
     for (int ready = 0; ready <= 1; ready++) {
-        for (size_t i = 0; i < r->job_count; i++) {
+        for (size_t i = 0; i < count; i++) {
             const struct ref_job *job = &r->jobs[i];
             bool there = job->where != REF_LEASED && job->where != REF_ENDED;
             listed[i] = there && str_eq(job->queue, queue) && ref_ready(r, job) == ready
                      && (r->org.n == 0 || str_eq(r->org, job->contract.org_id));
         }
-        for (size_t i = 0; i < r->job_count; i++)
+        for (size_t i = 0; i < count; i++)
             if (listed[i] && r->jobs[i].where != REF_ENDED) {
                 purge_one(r, &r->jobs[i]);
                 ++*ended;

@@ -740,6 +740,9 @@ SELECT t.id, $1, $2, $3, $4, $5, $5 FROM alert_targets t
  WHERE (t.kinds & $6) <> 0 AND t.seen_at > $7
 ON CONFLICT (target, kind, job) DO NOTHING;
 
+-- name: alert_about
+SELECT project_id, request_id, correlation_id FROM jobs WHERE id = $1;
+
 -- name: alert_target_find
 SELECT id FROM alert_targets WHERE name = $1;
 
@@ -852,7 +855,7 @@ SELECT j.id, j.id_low, j.traceparent FROM executions e
 -- ===== steps
 
 -- name: step_load
-SELECT attempt, tries, result, error_message FROM steps WHERE job = $1 AND name = $2;
+SELECT attempt, tries, result, error_message, updated_at FROM steps WHERE job = $1 AND name = $2;
 
 -- name: steps_of_job
 SELECT name, attempt, tries, result, error_message, updated_at FROM steps WHERE job = $1
@@ -881,6 +884,11 @@ ON CONFLICT (instance) DO UPDATE SET boot_id = excluded.boot_id, unheld = exclud
 -- fleeting: after a power loss nobody of this machine is alive, and an older time says so
 UPDATE instances SET alive_until = $3 WHERE instance = $1 AND boot_id = $2;
 
+-- name: instances_alive
+-- scans: the short list of processes
+SELECT instance, started_at FROM instances WHERE alive_until > $1 ORDER BY started_at, instance
+ LIMIT $2;
+
 -- name: instance_leave
 UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2;
 
@@ -890,9 +898,10 @@ UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2;
 INSERT INTO audit_events (org, job, event, attempt, at, actor_type, actor_id, request_id, detail)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
--- By nobody but who is on the job, and with nothing to add: most events.
+-- With nothing to add, by Pawl itself or by who is on the job: most events. $6 is 1 or nothing.
 -- name: audit_insert_plain
-INSERT INTO audit_events (org, job, event, attempt, at) VALUES ($1, $2, $3, $4, $5);
+INSERT INTO audit_events (org, job, event, attempt, at, actor_type)
+VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: audit_newest
 SELECT id, job, event, attempt, at FROM audit_events
@@ -904,8 +913,8 @@ SELECT 1 FROM audit_events
 
 -- name: audit_of_job
 SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail
+       coalesce(a.actor_id, CASE a.actor_type WHEN 1 THEN 'pawl' END, j.actor_id),
+       coalesce(a.request_id, j.request_id), coalesce(a.correlation_id, j.correlation_id), a.detail
   FROM audit_events a
   JOIN jobs j ON j.id = a.job
  WHERE a.job = $1
@@ -922,7 +931,7 @@ VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9);
 -- name: audit_page
 SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
        coalesce(a.actor_type, j.actor_type, r.actor_type),
-       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.actor_id, CASE a.actor_type WHEN 1 THEN 'pawl' END, j.actor_id, r.actor_id),
        coalesce(a.request_id, j.request_id, r.request_id),
        coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
        coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject
@@ -935,18 +944,27 @@ SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.
 -- The same of one job.
 -- name: audit_page_of_job
 SELECT a.id, a.org, a.event, j.project_id, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),
-       coalesce(a.actor_id, j.actor_id), coalesce(a.request_id, j.request_id),
-       coalesce(a.correlation_id, j.correlation_id), a.detail, j.id, j.id_low, j.type, a.subject
+       coalesce(a.actor_id, CASE a.actor_type WHEN 1 THEN 'pawl' END, j.actor_id),
+       coalesce(a.request_id, j.request_id), coalesce(a.correlation_id, j.correlation_id), a.detail,
+       j.id, j.id_low, j.type, a.subject
   FROM audit_events a
   JOIN jobs j ON j.id = a.job
  WHERE a.id < $1 AND a.id > $2 AND a.job = $4
+ ORDER BY a.id DESC LIMIT $3;
+
+-- The same of what is no org's: the configuration, processes, whole queues.
+-- name: audit_page_of_store
+SELECT a.id, a.org, a.event, NULL, a.attempt, a.at, a.actor_type, a.actor_id, a.request_id,
+       a.correlation_id, a.detail, NULL, NULL, NULL, a.subject
+  FROM audit_events a
+ WHERE a.id < $1 AND a.id > $2 AND a.org = 0
  ORDER BY a.id DESC LIMIT $3;
 
 -- The other way round, for whoever follows: the events after $1, oldest first.
 -- name: audit_page_after
 SELECT a.id, a.org, a.event, coalesce(j.project_id, r.project_id), a.attempt, a.at,
        coalesce(a.actor_type, j.actor_type, r.actor_type),
-       coalesce(a.actor_id, j.actor_id, r.actor_id),
+       coalesce(a.actor_id, CASE a.actor_type WHEN 1 THEN 'pawl' END, j.actor_id, r.actor_id),
        coalesce(a.request_id, j.request_id, r.request_id),
        coalesce(a.correlation_id, j.correlation_id, r.correlation_id), a.detail,
        coalesce(j.id, r.id), coalesce(j.id_low, r.id_low), coalesce(j.type, r.type), a.subject

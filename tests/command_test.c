@@ -206,6 +206,22 @@ TEST_SHOP(OPS_12_a_private_key_in_a_log_is_masked_line_by_line, .workers = 1)
     EXPECT_STR(act_log(shop, act), "<***><***><***><***><after>");
 }
 
+TEST_SHOP(OPS_12_what_a_command_was_given_as_a_secret_is_masked_wherever_it_says_it, .workers = 1)
+{
+    char brief[] = "ab", value[] = "correct horse\nbattery";
+    char *const secrets[] = { brief, value, NULL };
+    struct act *said = ACT("err=with correct horse, battery; correct horses ab", "exit=65");
+    struct act *judged = ACT("out={\"error\":{\"class\":\"business_rule\","
+                             "\"message\":\"no battery\"}}", "exit=1");
+    said->type.secrets = judged->type.secrets = secrets;
+    act_handle(shop->pawl, judged);
+    act_begin(shop, said);
+    EXPECT_STR(act_end(shop, said), "HANDLER_ERROR invalid_input: with ***, ***; ***s ab");
+    EXPECT_STR(act_log(shop, said), "<with ***, ***; ***s ab>");
+    act_enqueue(shop, judged, "{}");
+    EXPECT_STR(act_end(shop, judged), "HANDLER_ERROR business_rule: no ***");
+}
+
 TEST_SHOP(OPS_12_a_log_is_bounded_and_says_so, .workers = 1)
 {
     struct act *act = ACT("babble=5000");

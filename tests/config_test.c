@@ -227,14 +227,17 @@ CONFIG_TEST(CONFIG_a_type_has_commands_that_are_there)
     EXPECT(type->run[2][0] == '\0' && type->run[3] == NULL);
     EXPECT(str_ends(str_of(type->commit[0]), S("/sh")) && type->commit[2] == NULL);
     EXPECT_STR(str_of(type->directory), "/");
-    EXPECT_STR(str_of(type->environment[0]), "PLAIN=a b");
-    EXPECT_STR(str_of(type->environment[1]), "FROM_FILE=hunter2");
-    EXPECT_STR(str_of(type->environment[2]), "FROM_ENV=hunter3");
-    EXPECT(type->environment[3] == NULL);
+    EXPECT_STR(str_of(type->environment.all[0]), "PLAIN=a b");
+    EXPECT_STR(str_of(type->environment.all[1]), "FROM_FILE=hunter2");
+    EXPECT_STR(str_of(type->environment.all[2]), "FROM_ENV=hunter3");
+    EXPECT(type->environment.all[3] == NULL);
+    EXPECT_STR(str_of(type->environment.taken[0]), "hunter2");
+    EXPECT_STR(str_of(type->environment.taken[1]), "hunter3");
+    EXPECT(type->environment.taken[2] == NULL);
     EXPECT_INT(type->grace_us, SECONDS(3));
 
     const struct config_type *mail = config_type(c, S("mail.send"));
-    EXPECT(mail->run == NULL && mail->commit == NULL && mail->environment == NULL);
+    EXPECT(mail->run == NULL && mail->commit == NULL && mail->environment.all == NULL);
     EXPECT(str_eq(str_of(mail->directory), c->directory));
 }
 

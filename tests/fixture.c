@@ -148,6 +148,7 @@ static const char *const undo[] = {
     [21] = "DROP INDEX posted_jobs_look; ALTER TABLE posted_jobs DROP COLUMN look_at;"
            "DELETE FROM schema_compatible WHERE version = 21;",
     [22] = "DELETE FROM schema_compatible WHERE version = 22;",
+    [23] = "DROP INDEX audit_of_store;",
 };
 // clang-format on
 

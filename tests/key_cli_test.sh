@@ -28,6 +28,9 @@ absent OPS_10_the_store_never_has_a_secret "$secret" \
     grep -a "" pawl.db pawl.db-wal
 expect OPS_10_a_list_is_of_one_org 0 'viewer' key list
 absent OPS_10_a_list_is_of_one_org_only "$id" "$pawl" key list
+echo 'auth: {environment: test}' >test.yaml
+expect OPS_10_a_key_of_the_store_has_the_environment_of_the_configuration 0 '^pawl_test_' \
+    key create --role viewer --config test.yaml
 expect OPS_10_a_role_is_needed 2 'needs --role' key create
 expect OPS_10_a_role_is_one_of_the_table 2 'producer, worker' key create --role king
 expect OPS_10_a_project_is_a_uuid 2 'project must be a UUID' \

@@ -64,7 +64,7 @@ TEST_EACH_DB(OPS_19_the_audit_trail_of_an_earlier_store_is_kept_whole)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE job_id IS NOT NULL"), 4);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'audit_events'"
                                " AND type IN ('index', 'trigger')"),
-               4);
+               5);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_new'"), 0);
     struct job job = must_load(box, (struct id){ 8, 1 });
     EXPECT(job.state == JOB_QUEUED);

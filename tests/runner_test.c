@@ -15,6 +15,23 @@ TEST_SHOP(RUN_1_a_handler_runs_in_this_process_and_its_result_is_kept, .virtual_
     EXPECT_INT(shop_lines(shop, "RUN_ENDED greet 1 succeeded"), 1);
 }
 
+TEST_SHOP(OPS_19_what_a_worker_of_pawls_own_does_is_the_systems_and_the_rest_is_not,
+          .virtual_time = true)
+{
+    struct counts counts = {0};
+    shop_handle(shop, (struct pawl_handler){ "greet", .prepare = greet, .context = &counts });
+    shop_enqueue(shop, (struct pawl_job){ .job_type = "greet" });
+    shop_work(shop);
+    EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_audit WHERE job_id IS NOT NULL"
+                                 " AND event IN ('job.started', 'job.succeeded')"
+                                 " AND actor_type = 'system' AND actor_id = 'pawl'"),
+               2);
+    EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_audit WHERE job_id IS NOT NULL"
+                                 " AND event IN ('job.created', 'job.enqueued')"
+                                 " AND actor_type <> 'system' AND actor_id <> 'pawl'"),
+               2);
+}
+
 TEST_SHOP(RUN_1_jobs_run_in_a_pool_of_threads, .workers = 4)
 {
     enum { COUNT = 500 };

@@ -5,6 +5,7 @@
 #include "engine/alert.h"
 #include "engine/api_key.h"
 #include "engine/seal.h"
+#include "engine/sweep.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
 #include "slots.h"
@@ -38,6 +39,36 @@ TEST_EACH_DB(WORKERS_that_hold_leases_are_listed_the_busiest_first)
     workers(box, 1, &count);
     EXPECT_INT(count, 1);
     speak_for(box, ORG_B);  // which has none
+    workers(box, 10, &count);
+    EXPECT_INT(count, 0);
+}
+
+TEST_EACH_DB(WORKERS_of_pawls_own_are_listed_to_every_org_while_they_live)
+{
+    size_t count = 0;
+    struct instance web = { S("web-1"), S("boot-1") }, test = { S("test"), S("boot-1") };
+    OK(instance_enter(tx, &web, true, err));
+    OK(instance_enter(tx, &test, true, err));
+    must_enqueue(box, "report");
+    must_claim(box, "A");  // of the instance `test`
+    struct live_worker *list = workers(box, 10, &count);
+    EXPECT_INT(count, 2);
+    EXPECT_STR(list[0].worker_id, "A");
+    EXPECT_STR(list[1].worker_id, "web-1");
+    EXPECT_STR(list[1].instance, "web-1");
+    EXPECT_INT(list[1].executions, 0);
+    EXPECT(list[1].first_seen_at > 0 && list[1].lease_expires_at == 0);
+    workers(box, 1, &count);
+    EXPECT_INT(count, 1);
+    speak_for(box, ORG_B);
+    list = workers(box, 10, &count);
+    EXPECT_INT(count, 2);
+    EXPECT_INT(list[0].executions + list[1].executions, 0);
+    OK(instance_leave(tx, &web, err));
+    list = workers(box, 10, &count);
+    EXPECT_INT(count, 1);
+    EXPECT_STR(list[0].instance, "test");
+    pass(box, HOURS(1));
     workers(box, 10, &count);
     EXPECT_INT(count, 0);
 }

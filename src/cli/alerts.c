@@ -131,11 +131,9 @@ static bool tell_all(struct cli *cli, const struct config *config, struct pawl_e
 static bool test(struct cli *cli, struct pawl_error *err)
 {
     struct config config;
-    struct yaml_faults faults;
     if (!cli->given[OPTION_CONFIG])
         return usage(cli, err, "alerts test needs --config FILE: the targets are there");
-    const char *path = str_cstr(&cli->arena, cli->value[OPTION_CONFIG]);
-    return config_load(&cli->arena, path, &config, &faults, err) && tell_all(cli, &config, err);
+    return session_config(cli, &config, err) && tell_all(cli, &config, err);
 }
 
 bool command_alerts(struct cli *cli, struct pawl_error *err)

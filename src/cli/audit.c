@@ -23,8 +23,8 @@ enum { LIMIT_DEFAULT = 20,
 bool audit_on_store(const struct cli *cli, struct pawl_error *err)
 {
     return cli->backend == &backend_store
-        || usage(cli, err, "audit %.*s works on a store, not through a server: say --store URL",
-                 STR(cli->words[0]));
+        || usage(cli, err, "audit %.*s%s works on a store, not through a server: say --store URL",
+                 STR(cli->words[0]), cli->given[OPTION_SYSTEM] ? " --system" : "");
 }
 
 // ----- list
@@ -62,7 +62,15 @@ static bool show_event(void *self, const json_t *event, struct pawl_error *err)
 static bool wanted(struct cli *cli, struct event_filter *filter, struct pawl_error *err)
 {
     struct str event = cli->value[OPTION_EVENT];
-    *filter = (struct event_filter){ .has_job = cli->given[OPTION_JOB] };
+    *filter = (struct event_filter){ .has_job = cli->given[OPTION_JOB],
+                                     .of_store = cli->given[OPTION_SYSTEM] };
+    if (filter->of_store && !audit_on_store(cli, err))
+        return false;
+    if (filter->of_store && (filter->has_job || cli->given[OPTION_ORG]))
+        return usage(cli, err, "--system shows what is of no job and of no org: leave out --%s",
+                     filter->has_job ? "job" : "org");
+    if (filter->of_store)
+        cli->caller.org_id = S("");
     if (event.n && !event_parse(event, &filter->event))
         return usage(cli, err, "there is no event `%.*s`; one is job.failed", STR(event));
     return !filter->has_job || value_id(cli, cli->value[OPTION_JOB], &filter->job, err);

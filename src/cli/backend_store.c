@@ -292,10 +292,13 @@ static bool create_key(struct cli *cli, struct key_request *request, json_t **ou
                        struct pawl_error *err)
 {
     struct key key;
+    struct config config;
     char text[KEY_TEXT_BYTES_MAX + 1];
     SCOPED(tx) struct tx tx = {0};
+    if (!session_config(cli, &config, err))
+        return false;
     request->world = cli->world;
-    request->env = S("live");
+    request->env = config.auth.environment;
     request->org_id = cli->caller.org_id;
     bool made = begin(cli, STORE_CREATE, &cli->arena, &tx, err)
              && key_create(&tx, request, &key, text, err) && tx_commit(&tx, err)

@@ -422,6 +422,7 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "only this project; may be given more than once" },
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
+             { OPTION_CONFIG, "create on a store: whose auth.environment is in the key; else live" },
              WHERE, ORG, JSON, HELP) },
     { "org", "list|disable|enable|weight|limit|erase [UUID [N]]", 1, 3,
       "list the orgs of a store; refuse all keys of one, give it more or less, erase it",
@@ -469,7 +470,8 @@ static const struct command commands[] = {
     { "audit", "list|verify|export|seal|annotate", 1, 3,
       "who did what, and whether the record of it is whole",
       .details =
-          "list    what was done in an org, newest first\n"
+          "list    what was done in an org, newest first; with --system what is no org's: the\n"
+          "        configuration, processes, whole queues, the leader\n"
           "verify  recomputes the chain of seals: says of every event and every seal that was\n"
           "        changed, removed or put in which one it is, and exits 1. What was cut off at\n"
           "        the end is found with --head, a hash that an earlier run printed\n"
@@ -480,12 +482,13 @@ static const struct command commands[] = {
           "        adds a note to an event or to a job: an event of its own, of at most 4096\n"
           "        bytes, sealed with the rest and never removed by hand\n"
           "\n"
-          "All but list and annotate work on a store only.\n",
+          "All but list and annotate work on a store only, and so does list --system.\n",
       .example = "pawl audit verify --store sqlite:pawl.db",
       .act = command_audit,
       .verbs = "list verify export seal annotate",
       OFFERS({ OPTION_JOB, "list: only of this job" },
              { OPTION_EVENT, "list: only of this name, such as job.failed" },
+             { OPTION_SYSTEM, "list: what concerns the whole store" },
              { OPTION_LIMIT, "list: how many, 1 to 10000; else 20" },
              { OPTION_HEAD, "verify: the chain must have a seal with this hash" },
              { OPTION_SINCE, "export: from this time on" },

@@ -95,6 +95,7 @@ static const struct option_row rows[] = {
     [OPTION_ARTIFACTS]      = { "artifacts", NULL, ANY },
     [OPTION_JOB]            = { "job", "ID", ANY },
     [OPTION_EVENT]          = { "event", "EVENT", ANY },
+    [OPTION_SYSTEM]         = { "system", NULL, ANY },
     [OPTION_HEAD]           = { "head", "HASH", "64 digits 0-9 a-f", value_is_hash, NULL },
     [OPTION_SINCE]          = { "since", "TIME", MOMENT },
     [OPTION_AFTER_EVENT]    = { "after-event", "ID", NUMBER },

@@ -9,19 +9,6 @@
 #include "engine/retention.h"
 #include "server/config.h"
 
-static bool times(struct cli *cli, struct config_retention *times, struct pawl_error *err)
-{
-    struct config config;
-    struct yaml_faults faults;
-    const char *path = str_cstr(&cli->arena, cli->value[OPTION_CONFIG]);
-    if (!cli->given[OPTION_CONFIG])
-        config = config_default(&cli->arena);
-    else if (!config_load(&cli->arena, path, &config, &faults, err))
-        return false;
-    *times = config.retention;
-    return true;
-}
-
 static bool piece(struct cli *cli, struct removing *r, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
@@ -62,18 +49,18 @@ static bool print(struct cli *cli, const struct removing *r, struct pawl_error *
 
 bool command_retention(struct cli *cli, struct pawl_error *err)
 {
-    struct config_retention configured;
+    struct config config;
     struct progress_bar bar = { .world = cli->world, .what = "retention" };
     struct removing r = { .dry_run = cli->given[OPTION_DRY_RUN] };
     int64_t rows = 0;
-    bool going = times(cli, &configured, err)
+    bool going = session_config(cli, &config, err)
               && session_open(cli, r.dry_run ? STORE_READ : STORE_CHANGE, err);
-    r.keep = configured.keep;
+    r.keep = config.retention.keep;
     while (going && !r.done) {
         going = piece(cli, &r, err);
         progress_show(&bar, rows += r.rows, 0);
         if (going && !r.dry_run)
-            world_sleep(cli->world, r.rows * SECONDS(1) / configured.rate);
+            world_sleep(cli->world, r.rows * SECONDS(1) / config.retention.rate);
     }
     progress_hide(&bar);
     size_t files = 0;

@@ -100,13 +100,15 @@ static void reload(struct cli *cli, struct server *server, struct server_log *lo
         return;
     if (load(cli, &cli->arena, config, faults, &err) && server_reload(server, config, &err)) {
         say(log, LOG_LEVEL_INFO, "CONFIG_LOADED", "the configuration was read again");
-        server_record(server, "config", EVENT_CONFIG_LOADED, S(""));
+        server_record(server, "config", EVENT_CONFIG_LOADED, "");
         log_set_level(log, config->log.level);
         return;
     }
+    const char *why = faults->count ? str_cstr(&cli->arena, yaml_fault_text(&cli->arena, faults, 0))
+                                    : err.message;
     print_faults(cli, faults);
     say(log, LOG_LEVEL_WARNING, "CONFIG_REFUSED", err.message);
-    server_record(server, "config", EVENT_CONFIG_REFUSED, S(""));
+    server_record(server, "config", EVENT_CONFIG_REFUSED, why);
 }
 
 // ----- the server

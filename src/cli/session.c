@@ -60,6 +60,16 @@ void session_close(struct cli *cli)
     cli->db = NULL;
 }
 
+bool session_config(struct cli *cli, struct config *config, struct pawl_error *err)
+{
+    struct yaml_faults faults;
+    if (cli->given[OPTION_CONFIG])
+        return config_load(&cli->arena, str_cstr(&cli->arena, cli->value[OPTION_CONFIG]), config,
+                           &faults, err);
+    *config = config_default(&cli->arena);
+    return true;
+}
+
 bool session_begin(struct cli *cli, enum tx_mode mode, struct arena *arena, struct tx *tx,
                    struct pawl_error *err)
 {

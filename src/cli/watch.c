@@ -72,7 +72,8 @@ static void print_workers(struct cli *cli, const json_t *workers, size_t rows)
         const json_t *worker = json_array_get(workers, i);
         table_add(&table, object_text(worker, "worker_id"));
         table_add_number(&table, object_number(worker, "executions"));
-        table_add(&table, ago(&cli->arena, object_time(worker, "lease_expires_at"), now));
+        pawl_time ends = object_time(worker, "lease_expires_at");
+        table_add(&table, ends ? ago(&cli->arena, ends, now) : S(""));
         table_add(&table, object_text(worker, "instance"));
     }
     print_table(&table);

@@ -5,12 +5,27 @@
 
 #define TARGET_US_MAX DAYS(7)  // nobody spoke of it for so long: nobody is there to be told
 
+// Whoever reads of it in a log wants to know which request it came of (OPS-12).
+static bool read_about(struct tx *tx, struct subject *subject, struct pawl_error *err)
+{
+    SCOPED(rows) struct rows rows = {0};
+    if (!sql_ask(tx, &rows, Q_ALERT_ABOUT, err, INT(subject->job)))
+        return false;
+    if (rows_next(&rows)) {
+        subject->project_id = row_text(&rows);
+        subject->request_id = row_text(&rows);
+        subject->correlation_id = row_text(&rows);
+    }
+    return rows_ok(&rows, err);
+}
+
 bool alert_raise(struct tx *tx, struct subject *subject, enum alert_kind kind,
                  struct pawl_error *err)
 {
     assert(kind > ALERT_NONE && kind < ALERT_KINDS);
     subject->alert = kind;
-    return sql_run(tx, Q_ALERT_INSERT, err, TEXT(str_of(alert_kind_name(kind))),
+    return (!tx->observed || read_about(tx, subject, err))
+        && sql_run(tx, Q_ALERT_INSERT, err, TEXT(str_of(alert_kind_name(kind))),
                    INT(subject->org), INT(subject->job), INT(subject->job_low), INT(tx->now),
                    INT(alert_bit(kind)), INT(tx->now - TARGET_US_MAX));
 }

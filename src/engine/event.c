@@ -110,34 +110,42 @@ static void observe(struct tx *tx, const struct subject *subject, enum event eve
                           .end_reason = subject->end_reason,
                           .error_class = subject->error_class,
                           .alert = subject->alert,
+                          .project_id = subject->project_id,
+                          .request_id = subject->request_id,
+                          .correlation_id = subject->correlation_id,
                       });
 }
+
+// The name of Pawl is not stored with each of its events, nor that of who created the job: see
+// audit_insert_plain.
+static const struct caller creator, own_worker = { .actor_type = ACTOR_SYSTEM };
 
 // What an event belongs together with is its job's to say, whoever did it.
 static bool append(struct tx *tx, const struct subject *subject, enum event event,
                    const struct caller *by, struct str detail, struct pawl_error *err)
 {
+    struct value type = by == &creator ? NONE : INT((int64_t)by->actor_type);
     if (tx->observed)
         observe(tx, subject, event);
-    if (!by && detail.n == 0)
+    if (by->actor_id.n == 0 && detail.n == 0)
         return sql_later(tx, Q_AUDIT_INSERT_PLAIN, err, INT(subject->org), INT(subject->job),
-                         INT((int64_t)event), INT(subject->attempt), INT(tx->now));
+                         INT((int64_t)event), INT(subject->attempt), INT(tx->now), type);
     return sql_later(tx, Q_AUDIT_INSERT, err, INT(subject->org), INT(subject->job),
-                     INT((int64_t)event), INT(subject->attempt), INT(tx->now),
-                     by ? INT((int64_t)by->actor_type) : NONE, by ? TEXT(by->actor_id) : NONE,
-                     by ? TEXT(by->request_id) : NONE, TEXT_OR_NONE(detail));
+                     INT((int64_t)event), INT(subject->attempt), INT(tx->now), type,
+                     TEXT_OR_NONE(by->actor_id), TEXT_OR_NONE(by->request_id),
+                     TEXT_OR_NONE(detail));
 }
 
 bool event_append(struct tx *tx, struct subject subject, enum event event, struct str detail,
                   struct pawl_error *err)
 {
-    return append(tx, &subject, event, tx->caller, detail, err);
+    return append(tx, &subject, event, tx->caller ? tx->caller : &own_worker, detail, err);
 }
 
 bool event_append_by_creator(struct tx *tx, struct subject subject, enum event event,
                              struct pawl_error *err)
 {
-    return append(tx, &subject, event, NULL, S(""), err);
+    return append(tx, &subject, event, &creator, S(""), err);
 }
 
 bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event event,

@@ -91,10 +91,11 @@ struct subject {
     enum error_class error_class;
     enum job_state ended_as;  // of a job that failed
     enum alert_kind alert;    // see engine/alert.h
+    struct str project_id, request_id, correlation_id;  // of the job, when there is an alert
 };
 
 // Appends an event in the name of the transaction's caller; without one, as a worker of Pawl's own
-// has none, in the name of whoever created the job. `detail` is JSON or empty.
+// has none, it was Pawl. `detail` is JSON or empty.
 CHECKED bool event_append(struct tx *tx, struct subject subject, enum event event,
                           struct str detail, struct pawl_error *err);
 
@@ -129,6 +130,7 @@ CHECKED bool events_of_job(struct tx *tx, int64_t job, struct audit_event **even
 struct event_filter {
     int64_t before;   // the id to go on from; 0: the newest
     int64_t after;    // only later ones than this id; 0: all
+    bool of_store;    // only what is no org's; the caller must speak for all of them
     bool has_job;
     struct id job;
     enum event event; // 0: any

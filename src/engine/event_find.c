@@ -77,7 +77,8 @@ static bool ask(struct tx *tx, const struct event_filter *f, struct rows *rows,
     if (f->has_job)
         return sql_ask(tx, rows, Q_AUDIT_PAGE_OF_JOB, err, INT(before), INT(f->after),
                        INT(ROWS_MAX), INT(f->job.high));
-    return sql_ask(tx, rows, Q_AUDIT_PAGE, err, INT(before), INT(f->after), INT(ROWS_MAX));
+    enum query query = f->of_store ? Q_AUDIT_PAGE_OF_STORE : Q_AUDIT_PAGE;
+    return sql_ask(tx, rows, query, err, INT(before), INT(f->after), INT(ROWS_MAX));
 }
 
 bool events_of_org(struct tx *tx, const struct event_filter *filter, struct event_list *list,

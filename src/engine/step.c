@@ -34,6 +34,7 @@ static bool load(struct tx *tx, const struct execution *e, struct str name, stru
         step->done = !row_is_null(&rows);
         step->result = row_text(&rows);
         step->error_message = row_text(&rows);
+        step->updated_at = row_int(&rows);
     }
     // Tries are counted within one execution: a new attempt starts afresh.
     if (!step->done && step->attempt != e->attempt)

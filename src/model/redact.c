@@ -14,7 +14,8 @@
 #define TOKEN LETTERS ".~+/="
 
 enum { NAME_BYTES = 64,        // of a name that may tell; the end of a longer one is looked at
-       GUESS_BYTES_MIN = 8 };  // of what is masked on a weaker sign
+       GUESS_BYTES_MIN = 8,    // of what is masked on a weaker sign
+       VALUE_BYTES_MIN = 6 };  // of a value that is known
 
 struct found {
     size_t shown, masked;  // masked is 0 when there is nothing to hide
@@ -174,6 +175,35 @@ struct str redact(struct arena *arena, struct str given)
         s += found.shown + found.masked;
     }
     return buf_str(&clean);
+}
+
+static struct str mask_value(struct arena *arena, struct str text, struct str value)
+{
+    const char *at = text.n ? memmem(text.s, text.n, value.s, value.n) : NULL;
+    if (!at)
+        return text;
+    struct buf clean = buf_new(arena, text.n + MASK.n);
+    for (; at; at = text.n ? memmem(text.s, text.n, value.s, value.n) : NULL) {
+        size_t before = (size_t)(at - text.s);
+        buf_add(&clean, (struct str){ text.s, before });
+        buf_add(&clean, MASK);
+        text = (struct str){ at + value.n, text.n - before - value.n };
+    }
+    buf_add(&clean, text);
+    return buf_str(&clean);
+}
+
+struct str redact_values(struct arena *arena, struct str text, char *const *values)
+{
+    for (; values && *values; values++) {
+        struct str rest = str_of(*values), line;
+        for (bool more = true; more;) {
+            more = str_cut(rest, '\n', &line, &rest);
+            if (line.n >= VALUE_BYTES_MIN)
+                text = mask_value(arena, text, line);
+        }
+    }
+    return text;
 }
 
 struct str redact_error(struct arena *arena, struct str text, size_t bytes_max)

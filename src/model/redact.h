@@ -12,6 +12,10 @@
 // The text without its secrets. It ends at a NUL, if it has one.
 struct str redact(struct arena *arena, struct str text);
 
+// The text without these values (NULL last), of which it is known that they are secrets. A value of
+// several lines is looked for line by line; what is too short to be told from other words stays.
+struct str redact_values(struct arena *arena, struct str text, char *const *values);
+
 // The text of an error as it can be stored and shown: see text_clip.
 struct str redact_error(struct arena *arena, struct str text, size_t bytes_max);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "model/contract.h"
+#include "model/redact.h"
 #include "run/handle.h"
 #include "run/run.h"
 #include "server/command_child.h"
@@ -184,8 +185,9 @@ static const struct {
 static bool judge_by_itself(struct work *w, const struct command_error *said)
 {
     const char *last = w->log.last[0] ? w->log.last : "it did not say why";
+    struct str message = redact_values(&w->arena, said->message, w->command->type->secrets);
     pawl_retry_after(w->run, said->retry_after_us);
-    run_failed(w->run, said->class, "%s", said->message.n ? said->message.s : last);
+    run_failed(w->run, said->class, "%s", message.n ? str_cstr(&w->arena, message) : last);
     return false;
 }
 
@@ -319,7 +321,7 @@ static bool run_command(struct pawl_run *run, const struct command *command,
         work_end(&w);
         return false;
     }
-    log_begin(&w.log, run, command->log_bytes_max);
+    log_begin(&w.log, run, command->type->secrets, command->log_bytes_max);
     bool begun = begin(&w, arguments, &err);
     if (begun)
         listen(&w);

@@ -18,6 +18,7 @@ struct command_type {
     char *const *commit;       // NULL: none
     const char *directory;     // where it runs; NULL: where Pawl does
     char *const *environment;  // NAME=VALUE, besides PATH, HOME, TMPDIR, LANG and Pawl's own
+    char *const *secrets;      // values among these that are masked in its log and its errors
     int64_t timeout_us;        // shorter than its policy's: a failure of the class `timeout`
     int64_t grace_us;          // from SIGTERM to SIGKILL; 0: 5 s; at most half the runner's
     const char *policy;        // of jobs that name none

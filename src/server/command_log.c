@@ -133,7 +133,8 @@ static void end_line(struct command_log *log)
         log->line[i] = log->line[i] ? log->line[i] : ' ';
     log->line[log->n] = 0;
     text_tidy(log->line, log->cut);
-    struct str safe = redact_line(&arena, str_of(log->line), &log->in_key);
+    struct str safe = redact_values(&arena, str_of(log->line), log->secrets);
+    safe = redact_line(&arena, safe, &log->in_key);
     safe = text_clip(safe, LOG_LINE_BYTES_MAX);
     if (!is_blank(safe))
         snprintf(log->last, sizeof log->last, "%.*s",
@@ -145,9 +146,10 @@ static void end_line(struct command_log *log)
 
 // ----- for the command
 
-void log_begin(struct command_log *log, struct pawl_run *run, size_t bytes_max)
+void log_begin(struct command_log *log, struct pawl_run *run, char *const *secrets,
+               size_t bytes_max)
 {
-    *log = (struct command_log){ .run = run, .bytes_left = bytes_max };
+    *log = (struct command_log){ .run = run, .secrets = secrets, .bytes_left = bytes_max };
 }
 
 void log_take(struct command_log *log, const char *bytes, size_t n)

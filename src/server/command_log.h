@@ -14,6 +14,7 @@ struct log_batch;
 
 struct command_log {
     struct pawl_run *run;
+    char *const *secrets;                   // that the command was given, NULL last
     size_t bytes_left;                      // of what may be stored
     bool full;                              // and it was said
     char line[LOG_LINE_BYTES_MAX + 1];      // the one that has not ended yet
@@ -25,7 +26,8 @@ struct command_log {
     int64_t due;                            // monotonic, when it is to be stored
 };
 
-void log_begin(struct command_log *log, struct pawl_run *run, size_t bytes_max);
+void log_begin(struct command_log *log, struct pawl_run *run, char *const *secrets,
+               size_t bytes_max);
 void log_take(struct command_log *log, const char *bytes, size_t n);
 
 // Stores what waits, if it has waited long enough; answers how long until then, -1 when nothing

@@ -67,12 +67,18 @@ struct config_queue {
 };
 
 // A type of jobs: its rules, and the commands or the address that run it here.
+// Lists end in NULL. They may hold secrets: never shown.
+struct config_variables {
+    const char *const *all;           // `NAME=value`
+    const char *const *taken;         // the values among them from a file or our environment
+};
+
 struct config_type {
     struct job_type type;
     const char *const *run;           // the program's path first, NULL last; NULL: none here
     const char *const *commit;        // after COMMITTED; NULL: none
     const char *directory;            // where they run
-    const char *const *environment;   // `NAME=value`, NULL last; may hold secrets: never shown
+    struct config_variables environment;
     int64_t grace_us;                 // between SIGTERM and SIGKILL
     struct str post;                  // URL, may be a secret: never shown; empty: none
     const char *const *headers;       // as of an alert's target

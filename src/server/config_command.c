@@ -236,9 +236,10 @@ static void read_environment(const struct reading *r, const struct config_row *r
                              const struct yaml_node *map, void *to)
 {
     (void)row;
-    const char **list = arena_new(r->arena, const char *, map->count + 1);
-    size_t count = 0;
-    if (!node_is_map(r, map, "a map of variables") || !list)
+    const char **all = arena_new(r->arena, const char *, map->count + 1);
+    const char **taken = arena_new(r->arena, const char *, map->count + 1);
+    size_t count = 0, taken_count = 0;
+    if (!node_is_map(r, map, "a map of variables") || !all || !taken)
         return;
     for (const struct yaml_node *node = map->first; node; node = node->next) {
         const struct reading *at = SUB(r, node);
@@ -248,9 +249,11 @@ static void read_environment(const struct reading *r, const struct config_row *r
         else if (!is_variable(node->key))
             wrong_key(at, node, "is no name of a variable");
         else if (take_value(at, node, &value))
-            list[count++] = str_format(r->arena, "%.*s=%.*s", STR(node->key), STR(value)).s;
+            all[count++] = str_format(r->arena, "%.*s=%.*s", STR(node->key), STR(value)).s;
+        if (node->kind == YAML_MAP && value.n)
+            taken[taken_count++] = str_cstr(r->arena, value);
     }
-    *(const char *const **)to = list;
+    *(struct config_variables *)to = (struct config_variables){ all, taken };
 }
 
 // Names only: a value may be a secret.
@@ -258,7 +261,7 @@ static json_t *show_environment(struct arena *arena, const struct config_row *ro
                                 const void *from)
 {
     (void)arena, (void)row;
-    const char *const *variables = *(const char *const *const *)from;
+    const char *const *variables = ((const struct config_variables *)from)->all;
     json_t *list = json_array();
     for (size_t i = 0; variables && variables[i]; i++) {
         size_t n = strcspn(variables[i], "=");

@@ -209,7 +209,8 @@ static const struct route rows[] = {
     },
     {
         .method = "GET", .path = "/v1/workers", .permission = MAY_READ, .kind = ROUTE_READ,
-        .summary = "Who holds leases of the caller's org.", .data_bytes = sizeof(struct working),
+        .summary = "Who holds leases of the caller's org, and Pawl's own processes that could.",
+        .data_bytes = sizeof(struct working),
         .act = workers_act, .answer = workers_answer, .schema = "WorkerPage", .statuses = { 200 },
     },
     {

@@ -442,8 +442,8 @@ static const struct schema_field worker_fields[] = {
     { "worker_id", SCHEMA_TEXT, 0, NULL, NULL, "as it names itself" },
     { "instance", SCHEMA_TEXT, NULLABLE, NULL, NULL, "a process of Pawl; null: a remote worker" },
     { "executions", SCHEMA_NUMBER, 0, NULL, NULL, "how many it holds of the org" },
-    { "first_seen_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it leased the oldest of them" },
-    { "lease_expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "the latest of their ends" },
+    { "first_seen_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "when it first leased, or its process started" },
+    { "lease_expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "the latest of their ends; null: it holds none" },
 };
 
 static const struct schema_field health_fields[] = {
@@ -578,7 +578,7 @@ static const struct schema schemas[] = {
     { "ClaimedSlot", NULL, FIELDS_OF(claimed_slot_fields) },
     { "Backfill", "What a backfill claimed, or would.", FIELDS_OF(backfill_fields) },
     { "Stats", "Numbers for an overview.", FIELDS_OF(stats_fields) },
-    { "Worker", "Who holds leases.", FIELDS_OF(worker_fields) },
+    { "Worker", "Who holds leases, or could.", FIELDS_OF(worker_fields) },
     { "WorkerPage", .page_of = "Worker" },
     { "Health", NULL, FIELDS_OF(health_fields) },
     { "Ready", NULL, FIELDS_OF(ready_fields) },

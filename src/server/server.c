@@ -122,7 +122,8 @@ static bool use_command(struct server *s, const struct config *config,
         .run = arguments(type->run),
         .commit = arguments(type->commit),
         .directory = type->directory,
-        .environment = arguments(type->environment),
+        .environment = arguments(type->environment.all),
+        .secrets = arguments(type->environment.taken),
         .timeout_us = type->type.timeout_us,
         .grace_us = type->grace_us,
         .result_bytes_max = (size_t)config->limits.result_bytes,
@@ -294,7 +295,7 @@ bool server_open(struct server **opened, const struct server_options *options,
         server_close(s, 0);
         return false;
     }
-    server_record(s, "instance", EVENT_INSTANCE_STARTED, S(""));
+    server_record(s, "instance", EVENT_INSTANCE_STARTED, "");
     s->recorded = true;
     *opened = s;
     return true;
@@ -318,7 +319,7 @@ void server_close(struct server *s, int64_t wait_us)
     http_close(s->http);
     aside_close(s->aside);
     if (s->recorded)
-        server_record(s, "instance", EVENT_INSTANCE_STOPPED, S(""));
+        server_record(s, "instance", EVENT_INSTANCE_STOPPED, "");
     alerter_stop(s->alerter);
     tracer_stop(s->tracer);
     pawl_close(s->pawl);

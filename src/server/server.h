@@ -112,6 +112,5 @@ CHECKED bool server_limit(struct server *server, const struct config *config, st
 CHECKED bool server_gauges(struct server *server, struct arena *arena, struct gauges *gauges,
                            struct pawl_error *err);
 
-// Something that happened to the server itself, for the audit trail (OPS-19).
-void server_record(struct server *server, const char *subject, enum event event,
-                   struct str detail);
+// Something that happened to the server itself, for the audit trail (OPS-19). `why` may be empty.
+void server_record(struct server *server, const char *subject, enum event event, const char *why);

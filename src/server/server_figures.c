@@ -4,11 +4,15 @@
 
 #include "base/list.h"
 #include "engine/queue.h"
+#include "model/json_field.h"
+#include "model/text_rule.h"
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/server.h"
 #include "server/tracer.h"
+
+enum { WHY_BYTES_MAX = 1000 };
 
 // ----- figures
 
@@ -83,7 +87,22 @@ static bool record_write(struct tx *tx, struct operation *self, struct pawl_erro
     return event_append_for(tx, 0, str_of(r->subject), r->event, r->detail, err);
 }
 
-void server_record(struct server *s, const char *subject, enum event event, struct str detail)
+static struct str detail(struct arena *arena, const struct server *s, const char *why)
+{
+    static const char *const parts[] = {
+        [SERVER_ALL] = "all", [SERVER_API] = "api", [SERVER_WORKER] = "worker"
+    };
+    const struct json_field fields[] = {
+        { "instance", json_string(s->pawl->options.instance) },
+        { "part", json_string(parts[s->only]) },
+        { "version", json_string(pawl_version()) },
+        { "text", json_text_or_null(text_clip(str_of(why), WHY_BYTES_MAX)) },
+    };
+    SCOPED(json) json_t *object = json_object_of(fields, countof(fields));
+    return json_text(arena, object);
+}
+
+void server_record(struct server *s, const char *subject, enum event event, const char *why)
 {
     SCOPED(arena) struct arena arena = {0};
     struct pawl_error err = {0};
@@ -91,7 +110,7 @@ void server_record(struct server *s, const char *subject, enum event event, stru
         .operation = { .run = record_write, .arena = &arena, .caller = &caller_pawl },
         .subject = subject,
         .event = event,
-        .detail = detail,
+        .detail = detail(&arena, s, why),
     };
     if (!pipeline_do(s->pawl->pipeline, &r.operation, &err)) {
         struct log_entry entry = { .level = LOG_LEVEL_WARNING,

@@ -32,7 +32,8 @@ struct observation {
     pawl_time started_at;      // of the execution it is about; 0: of none, or it had not started
     enum end_reason end_reason;
     enum error_class error_class;
-    enum alert_kind alert;     // what of it must be told to somebody
+    enum alert_kind alert;     // what of it must be told to somebody, and then of the job ...
+    struct str project_id, request_id, correlation_id;
 };
 
 // Jobs that a claim may take now.

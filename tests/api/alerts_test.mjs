@@ -69,6 +69,10 @@ alerts:
   const line = await logged(server, 'ALERT');
   assert.deepEqual([line.kind, line.dedupe_key, line.job_id, line.job_type],
                    ['dead_letter', `dead_letter:${id}`, id, 'report.export']);
+  const made = (await server.get(`/v1/jobs/${id}`)).body;
+  assert.ok(made.request_id && made.correlation_id);
+  assert.deepEqual([line.request_id, line.correlation_id, line.project_id],
+                   [made.request_id, made.correlation_id, null]);
   await logged(server, 'ALERT_DELIVERED');
   assert.equal(await metric(server, 'pawl_alerts_total{kind="dead_letter"}'), 1);
   const delivered = 'pawl_alert_deliveries_total{target="pager",outcome="delivered"}';

@@ -161,12 +161,17 @@ test('OPS_19_a_reload_takes_a_good_file_and_refuses_a_bad_one_and_both_are_on_re
   writeFileSync(file, 'listen: 127.0.0.1:1\njob_types: {a: {category: default}}\n');
   server.child.kill('SIGHUP');
   await server.stop();
-  const trail = readFileSync(join(directory, 'pawl.db')).length > 0
-    && execFileSync('sqlite3', [join(directory, 'pawl.db'),
-      'SELECT n.name FROM audit_events a JOIN audit_event_names n USING (event) ORDER BY a.id'],
-                    { encoding: 'utf8' });
-  for (const event of ['instance.started', 'config.loaded', 'config.refused', 'instance.stopped'])
-    assert.ok(trail.includes(event), `${event} in ${trail}`);
+  const trail = JSON.parse(run(directory, 'audit', 'list', '--system', '--limit', '100',
+                               '--json')).items;
+  for (const event of ['instance.started', 'config.loaded', 'config.refused', 'instance.stopped']) {
+    const told = trail.find((one) => one.event === event && one.detail.part === 'all');
+    assert.ok(told, `${event} in ${JSON.stringify(trail)}`);
+    assert.equal(told.actor_type, 'system');
+    assert.ok(told.detail.instance && told.detail.version);
+  }
+  assert.match(trail.findLast((one) => one.event === 'config.refused').detail.text,
+               /nonsense|pawl\.yaml:/);
+  assert.ok(trail.every((one) => one.org_id === null && one.job_id === null));
   rmSync(directory, { recursive: true });
 });
 
