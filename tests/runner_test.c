@@ -28,7 +28,7 @@ TEST_SHOP(OPS_19_what_a_worker_of_pawls_own_does_is_the_systems_and_the_rest_is_
                2);
     EXPECT_INT(shop_number(shop, "SELECT count(*) FROM pawl_audit WHERE job_id IS NOT NULL"
                                  " AND event IN ('job.created', 'job.enqueued')"
-                                 " AND actor_type <> 'system' AND actor_id <> 'pawl'"),
+                                 " AND actor_id <> 'pawl'"),
                2);
 }
 
