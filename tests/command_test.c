@@ -212,7 +212,8 @@ TEST_SHOP(OPS_12_what_a_command_was_given_as_a_secret_is_masked_wherever_it_says
     char *const secrets[] = { brief, value, NULL };
     struct act *said = ACT("err=with correct horse, battery; correct horses ab", "exit=65");
     struct act *judged = ACT("out={\"error\":{\"class\":\"business_rule\","
-                             "\"message\":\"no battery\"}}", "exit=1");
+                             "\"message\":\"no battery\"}}",
+                             "exit=1");
     said->type.secrets = judged->type.secrets = secrets;
     act_handle(shop->pawl, judged);
     act_begin(shop, said);

@@ -71,3 +71,19 @@ struct str config_file_faults(const struct config_file *file)
     }
     return buf_str(&lines);
 }
+
+struct str config_file_refused(struct config_file *file, const char *text)
+{
+    EXPECT(!config_file_load(file, str_of(text)));
+    EXPECT_INT(file->err.code, PAWL_INVALID);
+    return config_file_faults(file);
+}
+
+void expect_fault(struct config_file *file, const char *text, const char *fault)
+{
+    struct str said = config_file_refused(file, text);
+    bool found = memmem(said.s, said.n, fault, strlen(fault)) != NULL;
+    if (!found)
+        print_error("%s\nsays\n%.*sand not\n%s\n", text, STR(said), fault);
+    EXPECT(found);
+}

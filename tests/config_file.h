@@ -27,3 +27,20 @@ struct config *must_configure(struct config_file *file, const char *text);
 
 // All faults, a line each, without the path of the file: `3:5: limits.wait: must be ...`.
 struct str config_file_faults(const struct config_file *file);
+
+// Loads a text that must be refused, and answers its faults.
+struct str config_file_refused(struct config_file *file, const char *text);
+
+// The same; the faults must have this among them.
+void expect_fault(struct config_file *file, const char *text, const char *fault);
+
+#define CONFIG_TEST(name)                          \
+    static void name##_in(struct config_file *file); \
+    TEST(name)                                     \
+    {                                              \
+        static struct config_file file;            \
+        config_file_open(&file);                   \
+        name##_in(&file);                          \
+        config_file_close(&file);                  \
+    }                                              \
+    static void name##_in(struct config_file *file)

@@ -6,19 +6,9 @@
 #include <string.h>
 
 #include "server/config_read.h"
+#include "tls_pair.h"
 
 enum { BAD_FILES_MIN = 400, MUTATIONS = 4000, PRIVATE = 0600, PUBLIC = 0644, PROGRAM = 0755 };
-
-#define CONFIG_TEST(name)                          \
-    static void name##_in(struct config_file *file); \
-    TEST(name)                                     \
-    {                                              \
-        static struct config_file file;            \
-        config_file_open(&file);                   \
-        name##_in(&file);                          \
-        config_file_close(&file);                  \
-    }                                              \
-    static void name##_in(struct config_file *file)
 
 static bool contains(struct str text, struct str part)
 {
@@ -30,21 +20,6 @@ static struct str shown(const struct config *config)
     SCOPED(json) json_t *object = config_json(test_arena(), config);
     EXPECT(object != NULL);
     return json_text(test_arena(), object);
-}
-
-static struct str refused(struct config_file *file, const char *text)
-{
-    EXPECT(!config_file_load(file, str_of(text)));
-    EXPECT_INT(file->err.code, PAWL_INVALID);
-    return config_file_faults(file);
-}
-
-static void expect_fault(struct config_file *file, const char *text, const char *fault)
-{
-    struct str said = refused(file, text);
-    if (!contains(said, str_of(fault)))
-        print_error("%s\nsays\n%.*sand not\n%s\n", text, STR(said), fault);
-    EXPECT(contains(said, str_of(fault)));
 }
 
 // ----- the whole file
@@ -117,8 +92,8 @@ static const char whole[] =
 
 static void put_what_it_names(struct config_file *file)
 {
-    config_file_put(file, "cert.pem", S("certificate\n"), PUBLIC);
-    config_file_put(file, "key.pem", S("key\n"), PRIVATE);
+    config_file_put(file, "cert.pem", str_of(test_certificate), PUBLIC);
+    config_file_put(file, "key.pem", str_of(test_key), PRIVATE);
     config_file_put(file, "secret.txt", S("hunter2\n"), PRIVATE);
     config_file_put(file, "export", S("#!/bin/sh\n"), PROGRAM);
     config_file_put(file, "long-secret.txt", S("hunter4hunter4hunter4\n"), PRIVATE);
@@ -403,7 +378,7 @@ static void expect_bad(struct config_file *file, const struct config_table *tabl
     struct str path;
     int sections = open_sections(table, &text, &path);
     buf_addf(&text, "%.*s%s: %s\n", sections * 2, "    ", key, value);
-    struct str said = refused(file, buf_str(&text).s);
+    struct str said = config_file_refused(file, buf_str(&text).s);
     struct str whole_key = str_format(test_arena(), ": %.*s%s", STR(path), key);
     bool named = false;
     for (size_t i = 0; i < file->faults.count; i++) {
@@ -448,7 +423,7 @@ CONFIG_TEST(CONFIG_an_unknown_key_is_refused_with_the_one_that_was_meant)
 
 CONFIG_TEST(CONFIG_every_problem_of_a_file_is_named_in_its_order)
 {
-    EXPECT_STR(refused(file, "listen: 5\nlimits:\n  wait: 1\n  boody: 2\nx: 1\n"),
+    EXPECT_STR(config_file_refused(file, "listen: 5\nlimits:\n  wait: 1\n  boody: 2\nx: 1\n"),
                "1:9: listen: must be HOST:PORT such as 127.0.0.1:7319 or [::1]:7319\n"
                "3:9: limits.wait: must be a duration such as 500ms, 5s, 2m, 1h, 7d\n"
                "4:3: limits.boody: unknown key; did you mean body?\n"
@@ -458,7 +433,7 @@ CONFIG_TEST(CONFIG_every_problem_of_a_file_is_named_in_its_order)
     struct buf many = buf_new(test_arena(), 1 << 16);
     for (int i = 0; i < 150; i++)
         buf_addf(&many, "x%d: 1\n", i);
-    refused(file, buf_str(&many).s);
+    config_file_refused(file, buf_str(&many).s);
     EXPECT_INT(file->faults.count, YAML_FAULTS_MAX);
     EXPECT(file->faults.more);
 }
@@ -488,17 +463,6 @@ CONFIG_TEST(CONFIG_secrets_come_from_files_or_the_environment)
     config_file_put(file, "nul", (struct str){ "a\0b", 3 }, PRIVATE);
     expect_fault(file, "job_types: {a: {env: {A: {file: nul}}}}", "no NUL among them");
     expect_fault(file, "job_types: {a: {env: {A: {file: .}}}}", "cannot be read");
-}
-
-CONFIG_TEST(CONFIG_a_private_key_that_everybody_can_read_is_refused)
-{
-    config_file_put(file, "cert.pem", S("x"), PUBLIC);
-    config_file_put(file, "key.pem", S("x"), PUBLIC);
-    expect_fault(file, "tls: {certificate: cert.pem, key: key.pem}", "can be read by everybody");
-    config_file_put(file, "key.pem", S("x"), PRIVATE);
-    must_configure(file, "tls: {certificate: cert.pem, key: key.pem}");
-    expect_fault(file, "tls: {certificate: cert.pem}", "1:1: tls: needs both certificate and key");
-    expect_fault(file, "tls: {key: key.pem}", "1:1: tls: needs both certificate and key");
 }
 
 CONFIG_TEST(CONFIG_only_plain_yaml_is_taken)

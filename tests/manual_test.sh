@@ -94,4 +94,14 @@ if command -v zsh >/dev/null; then
 fi
 check zsh_knows_whom_it_is_for is "$(head -1 _pawl)" '#compdef pawl'
 
+# ----- when to use a job
+
+guide=$source/docs/when-to-use-a-job.md
+for words in '300 ms as a rule' '2 s at worst' 'talks to something outside' \
+    'derived from other data' 'tried again later' '**Do it in the request**' \
+    'short, deterministic write'; do
+    check "OPS_21_the_docs_say_${words//[^a-z0-9]/_}" holds "$guide" "$words"
+done
+check OPS_21_the_first_page_leads_to_it holds "$source/docs/getting-started.md" when-to-use-a-job.md
+
 conclude

@@ -422,7 +422,7 @@ static const struct command commands[] = {
              { OPTION_PROJECT, "only this project; may be given more than once" },
              { OPTION_NAME, "what people call it" },
              { OPTION_EXPIRES, "until when it is good: RFC 3339, or from now: 90d; else for ever" },
-             { OPTION_CONFIG, "create on a store: whose auth.environment is in the key; else live" },
+             { OPTION_CONFIG, "create on a store: whose auth.environment it has; else live" },
              WHERE, ORG, JSON, HELP) },
     { "org", "list|disable|enable|weight|limit|erase [UUID [N]]", 1, 3,
       "list the orgs of a store; refuse all keys of one, give it more or less, erase it",

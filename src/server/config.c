@@ -12,6 +12,7 @@
 
 #include "model/secret.h"
 #include "server/config_read.h"
+#include "server/tls_pair.h"
 #include "store/store_url.h"
 
 enum { PAGE_BYTES_MAX = 64 << 10, TEXT_BYTES_MAX = 4096, PORT_MAX = 65535 };
@@ -301,6 +302,16 @@ static void refuse_secrets(const struct reading *r, const struct yaml_node *node
     }
 }
 
+static void check_pair(const struct reading *r, const struct yaml_node *certificate)
+{
+    const struct config_tls *tls = &r->config->tls;
+    if (tls->certificate.n == 0 || tls->key.n == 0)
+        return;  // and that was said
+    const char *fault = tls_pair_fault(tls->certificate.s, tls->key.s);
+    if (fault)
+        wrong(r, certificate, "cannot be used with the key %s: %s", tls->key.s, fault);
+}
+
 static void check_tls(const struct reading *r, const struct yaml_node *root)
 {
     const struct yaml_node *tls = node_find(root, "tls");
@@ -315,6 +326,8 @@ static void check_tls(const struct reading *r, const struct yaml_node *root)
     if (key && r->config->tls.key.n && stat(r->config->tls.key.s, &file) == 0
         && (file.st_mode & S_IROTH))
         wrong(SUB(at, key), key, "%s can be read by everybody: chmod o-r", r->config->tls.key.s);
+    if (certificate && key)
+        check_pair(SUB(at, certificate), certificate);
 }
 
 static void check_limits(const struct reading *r, const struct yaml_node *root)
