@@ -13,6 +13,8 @@ absent() {
 }
 shape='pawl_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}'
 
+expect OPS_10_a_first_key_that_is_no_admins_closes_the_door_and_says_so 0 'none of role admin' \
+    key create --role viewer --org $org --store sqlite:first.db
 expect OPS_10_create_warns 0 "only time the key is shown" key create --role admin --org $org
 key=$("$pawl" key create --role worker --org $org --project $one --project $two --name w-1 \
     2>/dev/null)

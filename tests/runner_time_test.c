@@ -40,6 +40,7 @@ TEST_SHOP(RUN_7_a_run_of_120_seconds_is_timed_out, .virtual_time = true)
     EXPECT_INT(work.told, PAWL_STOP_DEADLINE);
     EXPECT_INT(status.completed_at - status.started_at, SECONDS(120));
     EXPECT_INT(pawl_figures(shop->pawl).deadlines, 1);
+    EXPECT_INT(shop_lines(shop, "RUN_ENDED labour 1 too late"), 1);
     shop_pass(shop, HOURS(1));
     EXPECT_INT(work.begun, 1);  // it is terminal
 }

@@ -14,6 +14,31 @@ static const char *const headings[] = { "KEY", "ROLE", "STATUS", "NAME", "PROJEC
 
 // ----- create
 
+static bool look_for_admin(void *self, const json_t *key, struct pawl_error *err)
+{
+    (void)err;
+    bool *found = self;
+    *found = *found || (str_eq(object_text(key, "role"), S("admin"))
+                        && !object_time(key, "revoked_at"));
+    return true;
+}
+
+// With the first key of a store the door closes: who made one that may do little should know.
+static bool warn_without_admin(struct cli *cli, struct pawl_error *err)
+{
+    bool found = false;
+    struct page page = { .limit = PAGE_KEYS, .show = look_for_admin, .self = &found };
+    do {
+        if (!cli->backend->keys(cli, &page, err))
+            return false;
+    } while (page.cursor.n && !found);
+    if (!found)
+        fprintf(stderr, "pawl: servers of this store answer only with a key from now on, and this "
+                        "org has none of role admin: make one here to manage keys through a "
+                        "server\n");
+    return true;
+}
+
 static bool create(struct cli *cli, struct pawl_error *err)
 {
     struct key_request request = { .name = cli->value[OPTION_NAME] };
@@ -26,6 +51,9 @@ static bool create(struct cli *cli, struct pawl_error *err)
     if (cli->given[OPTION_EXPIRES])
         request.expires_at = value_time(cli, OPTION_EXPIRES, world_wall(cli->world));
     if (!cli->backend->key_create(cli, &request, &key, err))
+        return false;
+    if (cli->backend == &backend_store && request.role != ROLE_ADMIN
+        && !warn_without_admin(cli, err))
         return false;
     if (cli->given[OPTION_JSON])
         return print_json(&cli->arena, json_incref(key), err);

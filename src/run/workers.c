@@ -26,7 +26,9 @@ static void tell_end(struct pawl_run *run)
     if (run->rows >= 0)
         snprintf(rows, sizeof rows, ", %lld rows", (long long)run->rows);
     if (!written)
-        journal_write(journal, RUN_ENDED, &run->subject, "lost: its lease is over");
+        journal_write(journal, RUN_ENDED, &run->subject, "%s",
+                      run->overdue ? "too late: it took longer than it may"
+                                   : "lost: its lease is over");
     else if (failed)
         journal_write(journal, RUN_ENDED, &run->subject, "failed%s (%s): %.*s", took,
                       error_class_name(run->class), STR(run->message));
