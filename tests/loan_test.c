@@ -440,12 +440,13 @@ static void *work(void *self)
         char sql[80];
         struct pawl_job job = { .job_type = "ship", .idempotency_key = key };
         snprintf(sql, sizeof sql, "INSERT INTO orders VALUES ('%s')", key);
-        if (!pawl_begin(hand->shop->pawl, &tx, &err))
-            continue;
-        bool said = pawl_tx_execute(tx, sql, &err) && pawl_tx_enqueue(tx, &job, NULL, &err);
-        bool kept = lent_commit(tx, &err);
+        bool kept = pawl_begin(hand->shop->pawl, &tx, &err);
+        bool said = kept && pawl_tx_execute(tx, sql, &err) && pawl_tx_enqueue(tx, &job, NULL, &err);
+        kept = kept && lent_commit(tx, &err);
         hand->done += said && kept;
         hand->fenced += err.code == PAWL_FENCED;
+        if (!(said && kept) && err.code != PAWL_FENCED)
+            print_error("%s: %s: %s\n", key, tx ? "in its loan" : "no loan", err.message);
     }
     return NULL;
 }
