@@ -18,7 +18,8 @@ static bool look_for_admin(void *self, const json_t *key, struct pawl_error *err
 {
     (void)err;
     bool *found = self;
-    *found = *found || (str_eq(object_text(key, "role"), S("admin")) && !object_time(key, "revoked_at"));
+    if (str_eq(object_text(key, "role"), S("admin")) && !object_time(key, "revoked_at"))
+        *found = true;
     return true;
 }
 
