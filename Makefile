@@ -126,7 +126,7 @@ torture-nth: ## every file operation, store call and way to an allocation (WAYS=
 torture-calls: ## each operation of each C test with every store call and allocation of it failing
 	@tools/packages build test
 	@tools/build build
-	@REHEARSALS=3 tools/run-tests build --suite c --timeout-multiplier 10
+	@tools/torture-calls build
 
 torture-answers: ## every test with 1 in LOST=100 commits done and reported failed, ROUNDS=3 times
 	@tools/packages build test

@@ -124,11 +124,22 @@ static bool play_end(struct plays *p, struct tx *tx)
     return failed;
 }
 
+static struct torture failing = { .name = "calls that fail" };
+
+static void tell_all(void)
+{
+    torture_end(&failing);
+}
+
 static void judge(const struct plays *p, bool refused, const struct pawl_error *err)
 {
     static const char *const calls[] = { "call of the store", "call of the store, afresh",
                                          "allocation" };
-    if (refused && !came_to_commit && err->code != PAWL_OK && err->message[0])
+    bool told = refused && !came_to_commit && err->code != PAWL_OK && err->message[0];
+    if (failing.tried == 0)
+        atexit(tell_all);
+    torture_count(&failing, told);
+    if (told)
         return;
     print_error("with its %s %lld failing: %s\n", calls[p->part], (long long)p->n,
                 refused && !came_to_commit ? "nothing was said" : "it went on");
