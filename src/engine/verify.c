@@ -14,7 +14,7 @@
 #include "base/id.h"
 #include "engine/event.h"
 
-enum { PAGE_JOBS = 1000,
+enum { PAGE_JOBS = 250,  // some ten milliseconds: a log starts over between two of them
        KEY_COLUMNS_MAX = 5,
        DETAIL_BYTES_MAX = 512 };
 
