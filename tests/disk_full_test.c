@@ -13,6 +13,7 @@
 #include "engine/batch.h"
 #include "engine/queue.h"
 #include "rich_store.h"
+#include "slots.h"
 #include "store/reserve.h"
 #include "torture.h"
 
@@ -212,5 +213,31 @@ TEST(OPS_9_on_a_full_disk_the_last_job_of_a_batch_ends_and_the_callback_is_made_
     pass(&full, SECONDS(11));
     must_sweep(&full);
     EXPECT(batch_now(&full, id).callback_job.high != 0);
+    close_small(&full, &box);
+}
+
+// The refusal of the one took the end of the other with it, tick after tick.
+TEST(SLOT_4_on_a_full_disk_a_stale_slot_is_ended_though_another_cannot_be_claimed)
+{
+    struct box box = {0}, full;
+    if (!mount_small_disk())
+        return;
+    open_small(&full, &box);
+    struct schedule other = every_five_minutes(), s = other;
+    other.name = S("other");
+    put(&full, &s);
+    to_next_slot(&full);
+    EXPECT_INT(tick(&full).claimed, 1);  // nobody runs it
+    put(&full, &other);
+    fill_disk();
+    expect_refused_enqueue(&full);
+    pass(&full, HOURS(1));
+    struct scheduling round = tick(&full);
+    EXPECT(round.refused > 0);
+    EXPECT_INT(round.stale, 1);
+    EXPECT_INT(runs(&full, "skipped_timeout"), 1);
+    free_disk();
+    pass(&full, SECONDS(11));
+    EXPECT(tick(&full).claimed > 0);
     close_small(&full, &box);
 }

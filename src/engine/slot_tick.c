@@ -227,8 +227,15 @@ bool slots_end_stale(struct tx *tx, const struct schedule_view *v, size_t limit,
 
 // ----- what is due
 
-// A schedule that is refused (its queue is full, its time zone is gone) must not keep the others
-// from their slots, and is not moved on: it is tried again until it is a misfire.
+// Its own queue is full, its time zone is gone, or there is no room for a new job: nothing that
+// keeps the rest of the tick from being done. A disk that is full says so before it is written to.
+static bool is_its_own(const struct tx *tx, enum pawl_code code)
+{
+    return pawl_code(code)->refusal || (code == PAWL_DISK_FULL && db_is_short(tx->db));
+}
+
+// A schedule that is refused must not keep the others from their slots, nor what is stale from its
+// end, and is not moved on: it is tried again until it is a misfire.
 static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct pawl_error *err)
 {
     struct schedule_view v;
@@ -246,7 +253,7 @@ static bool settle_one(struct tx *tx, int64_t id, struct scheduling *s, struct p
     }
     if (!tx_take_back(tx, err))
         return false;
-    if (!pawl_code(why.code)->refusal)
+    if (!is_its_own(tx, why.code))
         return fail(err, why.code, "%s", why.message);
     s->refused++;
     (void)!fail(&s->why, why.code, "schedule %.*s: %s", STR(v.schedule.name), why.message);
