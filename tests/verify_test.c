@@ -257,7 +257,7 @@ TEST_EACH_DB(EXEC_8_verify_works_while_another_process_writes)
 
 // ----- in bounded memory
 
-enum { MANY_JOBS = 20000, JOBS_PER_TX = 500, LARGE_BYTES = 2000 };
+enum { MANY_JOBS = 4000, JOBS_PER_TX = 500, LARGE_BYTES = 10000 };
 
 static void enqueue_many(struct box *box, const struct contract *contract)
 {
