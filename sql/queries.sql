@@ -741,7 +741,7 @@ SELECT t.id, $1, $2, $3, $4, $5, $5 FROM alert_targets t
 ON CONFLICT (target, kind, job) DO NOTHING;
 
 -- name: alert_about
-SELECT project_id, request_id, correlation_id FROM jobs WHERE id = $1;
+SELECT project_id, request_id, correlation_id FROM jobs WHERE id = $1 AND org = $2;
 
 -- name: alert_target_find
 SELECT id FROM alert_targets WHERE name = $1;

@@ -103,7 +103,7 @@ TEST_EACH_DB(OPS_8_the_letter_of_a_moved_job_keeps_the_queue_that_it_was_in_when
     OK(execution_fail(tx, &lease, &error, &execution, err));
     OK(job_change(tx, purged.id, &change, &purged, err));
     while (!purge.done)
-        OK(queue_purge(tx, &purge, 100, err));
+        OK_FROM(purge, queue_purge(tx, &purge, 100, err));
     purged = must_load(box, purged.id);
     failed = must_load(box, failed.id);
     EXPECT_STR(purged.queue, "q:deadletter");

@@ -321,7 +321,8 @@ TEST_EACH_DB(OPS_18_a_page_of_events_goes_on_where_the_last_one_ended)
     EXPECT_INT(seen, 10);
     OK(events_of_org(tx, &(struct event_filter){ .event = EVENT_JOB_ENQUEUED }, &list, err));
     EXPECT_INT(list.count, 5);
-    OK(events_of_org(tx, &(struct event_filter){ .after = list.events[2].id }, &list, err));
+    struct event_filter later = { .after = list.events[2].id };
+    OK(events_of_org(tx, &later, &list, err));
     EXPECT(list.count > 0 && list.count < 10);
 }
 

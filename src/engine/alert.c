@@ -9,7 +9,7 @@
 static bool read_about(struct tx *tx, struct subject *subject, struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_ALERT_ABOUT, err, INT(subject->job)))
+    if (!sql_ask(tx, &rows, Q_ALERT_ABOUT, err, INT(subject->job), INT(subject->org)))
         return false;
     if (rows_next(&rows)) {
         subject->project_id = row_text(&rows);

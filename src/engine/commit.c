@@ -306,18 +306,22 @@ static bool commit_whole(struct tx *tx, const struct lease *lease, struct held *
 }
 
 // Whether what the caller knows is enough: of the columns of a run that has started only those can
-// have changed that the fence asks for, or that no commit needs.
-static bool known_is_enough(struct tx *tx, const struct lease *lease, const struct commit *commit)
+// have changed that the fence asks for, or that no commit needs. What is refused here is looked at
+// once more, and refused for its reason.
+static bool known_is_enough(struct tx *tx, const struct lease *lease, const struct commit *commit,
+                            bool *enough, struct pawl_error *err)
 {
     const struct execution *e = commit->known;
     int64_t org = 0, worker = 0;
-    struct pawl_error unseen;
-    return e && !has_effect(commit) && e->status == EXECUTION_IN_PROGRESS
-        && id_eq(e->id, lease->execution) && e->attempt == lease->attempt
-        && (!tx->caller || tx->caller->project_count == 0) && caller_org(tx, &org, &unseen)
-        && (org == 0 || org == e->org) && worker_find(tx, org, &lease->worker, &worker, &unseen)
-        && worker == e->worker && effects_allowed(tx, e, commit, &unseen)
-        && commit_check(tx, e, commit, &unseen);
+    struct pawl_error why = {0};
+    *enough = e && !has_effect(commit) && e->status == EXECUTION_IN_PROGRESS
+           && id_eq(e->id, lease->execution) && e->attempt == lease->attempt
+           && (!tx->caller || tx->caller->project_count == 0) && caller_org(tx, &org, &why)
+           && (org == 0 || org == e->org) && worker_find(tx, org, &lease->worker, &worker, &why)
+           && worker == e->worker && effects_allowed(tx, e, commit, &why)
+           && commit_check(tx, e, commit, &why);
+    return why.code == PAWL_OK || pawl_code(why.code)->refusal
+        || fail(err, why.code, "%s", why.message);
 }
 
 // The fence alone decides. When it does not hold, nothing was written and somebody must look why.
@@ -337,9 +341,9 @@ bool execution_commit(struct tx *tx, const struct lease *lease, const struct com
 {
     struct held held;
     struct execution *e = &held.execution;
-    bool committed = false;
-    if (known_is_enough(tx, lease, commit)
-        && !commit_known(tx, commit, execution, &committed, err))
+    bool known = false, committed = false;
+    if (!known_is_enough(tx, lease, commit, &known, err)
+        || (known && !commit_known(tx, commit, execution, &committed, err)))
         return false;
     if (committed)
         return true;
