@@ -1,4 +1,6 @@
 // URLs of stores, and what is shown of them.
+#include <string.h>
+
 #include "store/store_url.h"
 
 #include "test.h"
@@ -37,15 +39,26 @@ TEST(the_options_of_a_url_that_are_ours_are_not_for_libpq)
     EXPECT_STR(str_of(parts.schema), "pawl");
 }
 
+#define LONG_NAME "a123456789b123456789c123456789d123456789e123456789f123456789abc"  // 63 bytes
+
 TEST(a_schema_is_a_plain_name)
 {
-    static const char *const bad[] = { "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b" };
+    static const char *const bad[] = { "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b", "a{", "a`",
+                                       "a/", "a:", LONG_NAME "x" };
+    static const char *const good[] = { "a", "z_09", "_a", LONG_NAME };
     struct server_url parts;
     struct pawl_error err = {0};
     for (size_t i = 0; i < countof(bad); i++) {
         struct str url = str_format(test_arena(), "postgres://h/d?schema=%s", bad[i]);
         EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), url, &parts, &err));
     }
+    for (size_t i = 0; i < countof(good); i++) {
+        struct str url = str_format(test_arena(), "postgres://h/d?schema=%s", good[i]);
+        MUST(server_url_parse(test_arena(), url, &parts, &err));
+        EXPECT(strcmp(parts.schema, good[i]) == 0);
+    }
+    EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), S("postgres://h/d?files="), &parts,
+                                                &err));
 }
 
 TEST(a_pooler_is_one_that_keeps_transactions_whole)

@@ -239,7 +239,7 @@ static bool prepare(struct sqlite *sqlite, enum query query, struct pawl_error *
 
 static int bind(sqlite3_stmt *handle, int index, const struct value *value)
 {
-    switch (value->kind) {
+    switch (value->kind) {  // defensive: there are no other kinds
     case VALUE_INT:
         return sqlite3_bind_int64(handle, index, value->number);
     case VALUE_TEXT:

@@ -134,7 +134,7 @@ static void put(struct buf *out, uint64_t number, size_t bytes)
 
 static void put_element(struct buf *out, const struct value *value)
 {
-    switch (value->kind) {
+    switch (value->kind) {  // defensive: there are no other kinds
     case VALUE_INT:
         put(out, 8, 4);
         put(out, (uint64_t)value->number, 8);

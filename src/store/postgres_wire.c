@@ -13,7 +13,7 @@ static void bind(struct binding *binding, int i, const struct value *value)
     binding->lengths[i] = 0;
     binding->formats[i] = 0;
     binding->values[i] = NULL;
-    switch (value->kind) {
+    switch (value->kind) {  // defensive: there are no other kinds
     case VALUE_INT:
         snprintf(binding->numbers[i], NUMBER_BYTES, "%lld", (long long)value->number);
         binding->values[i] = binding->numbers[i];

@@ -206,12 +206,14 @@ const char *sqlite_gather(void)
 {
     sqlite3_vfs *real = sqlite3_vfs_find(NULL);
     char name[64];
-    sqlite3_snprintf(sizeof name, name, "pawl-over-%s", real ? real->zName : "");
+    if (!real)  // defensive: a SQLite without any file system
+        return NULL;
+    sqlite3_snprintf(sizeof name, name, "pawl-over-%s", real->zName);
     struct gather_vfs *vfs = (struct gather_vfs *)(void *)sqlite3_vfs_find(name);
-    int file_bytes = (real ? real->szOsFile : 0) + (int)sizeof(struct log_file);
+    int file_bytes = real->szOsFile + (int)sizeof(struct log_file);
     if (vfs && vfs->real == real && vfs->base.szOsFile == file_bytes)
         return vfs->base.zName;
-    vfs = real ? malloc(sizeof *vfs + sizeof name) : NULL;
+    vfs = malloc(sizeof *vfs + sizeof name);
     if (!vfs)
         return NULL;
     *vfs = (struct gather_vfs){ *real, real };

@@ -1,9 +1,12 @@
 // What only a store on a server can go through: connections that are cut, a commit whose answer
 // does not come, a second who writes.
 #include <stdio.h>
+#include <string.h>
 
 #include "adding.h"
+#include "store/copy.h"
 #include "store/hold.h"
+#include "store/postgres_library.h"
 #include "store/store_url.h"
 
 static struct pipeline *pipeline_on(struct box *box)
@@ -198,4 +201,49 @@ TEST_EACH_DB(a_schema_of_another_program_is_refused_and_left_alone)
     MUST(db_open(&db, &options, &err));
     db_close(db);
     EXPECT(box_number(box, "SELECT count(*) FROM pg_tables WHERE schemaname = 'ours'") > 30);
+}
+
+// ----- a server that will not do
+
+static int is_old(const PGconn *connection)
+{
+    (void)connection;
+    return 140009;
+}
+
+static const char *said_encoding;
+static const char *has_encoding(const PGconn *connection, const char *name)
+{
+    (void)connection, (void)name;
+    return said_encoding;
+}
+
+// There is no such server here: the library says so instead.
+TEST_EACH_DB(SLOT_11_a_server_that_is_too_old_or_has_another_encoding_is_refused)
+{
+    static const char *const encodings[] = { "LATIN1", NULL };
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    const struct libpq real = pq;
+    const struct db_options options = { .url = box->url, .world = &box->world.world };
+    pq.serverVersion = is_old;
+    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &options, &err));
+    EXPECT(strstr(err.message, "is PostgreSQL 14: Pawl needs 15 or newer") != NULL);
+    pq = real;
+    pq.parameterStatus = has_encoding;
+    for (size_t i = 0; i < countof(encodings); i++) {
+        said_encoding = encodings[i];
+        EXPECT_REFUSED(PAWL_STORE, db_open(&db, &options, &err));
+        EXPECT(strstr(err.message, "Pawl needs a database with UTF8") != NULL);
+    }
+    pq = real;
+}
+
+TEST_EACH_DB(OPS_9_what_the_server_has_its_own_tools_for_is_left_to_them)
+{
+    struct pawl_error err = {0};
+    EXPECT_REFUSED(PAWL_USAGE, db_copy(box->db, "/tmp/never", NULL, &err));
+    EXPECT(strstr(err.message, "pg_dump") != NULL);
+    MUST(db_scrub(box->db, false, &err));
+    MUST(db_scrub(box->db, true, &err));
 }
