@@ -13,7 +13,7 @@
 #include "server/server.h"
 #include "server/tracer.h"
 
-enum { REQUEST_ID_BYTES_MAX = 128, HEADERS_MAX = 100 };
+enum { REQUEST_ID_BYTES_MAX = 128 };
 
 static bool refuse(struct exchange *x, int status, const char *code, const char *message)
 {
@@ -34,16 +34,31 @@ static bool has_one_length(const struct headers *h)
         && strncasecmp(h->transfer_encoding.s, "chunked", h->transfer_encoding.n) == 0;
 }
 
+static bool short_enough(struct exchange *x, const struct headers *h)
+{
+    if (h->target == TARGET_LONG)
+        return refuse(x, 414, "uri_too_long",
+                      str_format(&x->arena, "the path with its query is too long: at most %d "
+                                            "bytes are taken",
+                                 TARGET_BYTES_MAX)
+                          .s);
+    if (h->count <= HEADERS_MAX && h->bytes <= HEADER_BYTES_MAX)
+        return true;
+    return refuse(x, 431, "headers",
+                  str_format(&x->arena, "there are too many headers, or they are too long: at most "
+                                        "%d are taken, of %d bytes together",
+                             HEADERS_MAX, HEADER_BYTES_MAX)
+                      .s);
+}
+
 static bool sound(struct exchange *x, const struct headers *h)
 {
     if (!has_one_length(h))
         return refuse(x, 400, "bad_request", "the length of the body is said twice or not at all: "
                                              "send one Content-Length, or chunks");
-    if (h->target_foul)
+    if (h->target == TARGET_FOUL)
         return refuse(x, 400, "bad_request", "the path is not one: percent-codes must be whole, "
                                              "and neither NUL nor, before the query, a slash");
-    if (h->count > HEADERS_MAX)
-        return refuse(x, 431, "headers", "there are too many headers");
     if (h->hosts > 1 || (h->hosts == 0 && !h->old) || h->foul)
         return refuse(x, 400, "bad_request", "a header that must be there once, in plain "
                                              "characters, is not");
@@ -207,7 +222,7 @@ static bool sent_plain(struct exchange *x, const struct headers *h)
 bool admit(struct exchange *x, const struct headers *h, struct str allowed)
 {
     take_ids(x, h);
-    if (!sound(x, h) || !found(x, allowed))
+    if (!short_enough(x, h) || !sound(x, h) || !found(x, allowed))
         return false;
     if (atomic_load(&x->server->draining) && !x->route->always) {
         x->retry_after_s = 1;

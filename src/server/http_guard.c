@@ -13,7 +13,8 @@ struct link {
     struct guard *guard;
     int fd;
     int64_t deadline;  // monotonic; 0: none
-    bool surplus, closes, foul;
+    bool surplus, closes;
+    enum target target;
     struct link *next, **place;
 };
 
@@ -193,12 +194,12 @@ int guard_fd(const struct link *link)
     return link->fd;
 }
 
-void guard_foul(struct link *link, bool foul)
+void guard_note_target(struct link *link, enum target target)
 {
-    link->foul = foul;
+    link->target = target;
 }
 
-bool guard_is_foul(const struct link *link)
+enum target guard_target(const struct link *link)
 {
-    return link->foul;
+    return link->target;
 }

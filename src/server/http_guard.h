@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/world.h"
+#include "server/admit.h"
 
 struct guard;
 struct link;  // one connection
@@ -37,6 +38,6 @@ void guard_close_after(struct link *link);    // its next answer is its last
 bool guard_closes(const struct link *link);
 int guard_fd(const struct link *link);
 
-// Of the request that is being read: its target was refused before its headers came.
-void guard_foul(struct link *link, bool foul);
-bool guard_is_foul(const struct link *link);
+// Of the request that is being read: what was found of its target before its headers came.
+void guard_note_target(struct link *link, enum target target);
+enum target guard_target(const struct link *link);

@@ -41,9 +41,9 @@ static const struct {
     bool (*may)(const struct route *route);
 } common[] = {
     { 400, any },        { 401, asks_who },   { 403, asks_who },   { 408, any },
-    { 413, takes_body }, { 415, takes_body }, { 421, asks_who },   { 422, any },
-    { 429, asks_who },   { 431, any },        { 500, uses_store }, { 503, any },
-    { 507, writes },
+    { 413, takes_body }, { 414, any },        { 415, takes_body }, { 421, asks_who },
+    { 422, any },        { 429, asks_who },   { 431, any },        { 500, uses_store },
+    { 503, any },        { 507, writes },
 };
 
 // ----- parameters

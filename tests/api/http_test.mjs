@@ -1,0 +1,68 @@
+// What the protocol itself may be: how long a request line and headers are, how many connections
+// one address has, and HEAD where there is GET.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { request, send } from './raw.mjs';
+import { start } from './server.mjs';
+
+const TARGET = 8 << 10;
+const HEADERS = 16 << 10;
+const timeout = 40000;
+
+let server;
+before(async () => { server = await start(); });
+after(() => server?.stop());
+
+const get = (path, ...headers) => send(server.port, request({ method: 'GET', path, headers }));
+// How many requests were answered with this status, of whatever route.
+const counted = async (status) => {
+  const { text } = await server.get('/metrics');
+  const series = text.matchAll(/^pawl_http_requests_total\{.*status="(\d+)"\} (\d+)$/gm);
+  return [...series].filter(([, of]) => of === String(status))
+    .reduce((sum, [, , count]) => sum + Number(count), 0);
+};
+
+function refused(answer, status, code, allowed) {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+  assert.equal(answer.headers.get('connection'), 'close');
+  assert.equal(answer.body.code, code);
+  assert.match(answer.body.detail, allowed);
+  assert.equal(answer.body.request_id, answer.headers.get('x-request-id'));
+}
+
+// ----- lengths
+
+test('OPS_12_a_url_that_is_too_long_is_a_problem_with_an_id_and_is_counted', { timeout },
+     async () => {
+  const query = '/healthz?';
+  const most = await get(query + 'x'.repeat(TARGET - query.length));
+  assert.equal(most.status, 422, 'it is read, and has an odd parameter');
+  for (const bytes of [TARGET + 1, 2 * TARGET, 3 * TARGET]) {
+    const before = await counted(414);
+    refused(await get(query + 'x'.repeat(bytes - query.length)), 414, 'uri_too_long', /8192 bytes/);
+    assert.equal(await counted(414), before + 1);
+  }
+});
+
+test('OPS_12_headers_that_are_too_long_are_a_problem_with_an_id_and_are_counted', { timeout },
+     async () => {
+  assert.equal((await get('/healthz', `X-A: ${'b'.repeat(HEADERS - 200)}`)).status, 200);
+  for (const headers of [[`X-A: ${'b'.repeat(HEADERS)}`], [`X-A: ${'b'.repeat(28 << 10)}`],
+                         Array.from({ length: 90 }, (_, i) => `X-${i}: ${'b'.repeat(200)}`),
+                         Array.from({ length: 101 }, (_, i) => `X-${i}: b`)]) {
+    const before = await counted(431);
+    refused(await get('/healthz', ...headers), 431, 'headers', /at most 100 .*16384 bytes/);
+    assert.equal(await counted(431), before + 1);
+  }
+});
+
+// Past the memory of a connection the protocol library answers by itself, and closes.
+test('OPS_13_what_the_protocol_library_refuses_by_itself_is_counted', { timeout }, async () => {
+  const all = async () => [await counted(414), await counted(431), await counted(505)];
+  const before = await all();
+  assert.equal((await get(`/${'x'.repeat(60000)}`)).status, 414);
+  assert.equal((await get('/healthz', `X-A: ${'b'.repeat(60000)}`)).status, 431);
+  assert.equal((await send(server.port, 'GET / HTTP/2.0\r\nHost: a\r\n\r\n')).status, 505);
+  assert.deepEqual(await all(), before.map((count) => count + 1));
+});
