@@ -91,7 +91,7 @@ static const struct refusal refusals[] = {
     { 429, "Too many requests", "" },
     { 431, "Too many headers, or too long ones", "headers" },
     { 500, "Something is wrong here", "" },
-    { 503, "Not now", "draining connections disk_full store" },
+    { 503, "Not now", "draining connections connections_per_address disk_full store" },
     { 507, "The disk is full", "" },
 };
 

@@ -229,9 +229,12 @@ static size_t body_max(const struct request *r)
 static bool admitted(struct request *r)
 {
     struct exchange *x = &r->x;
-    if (guard_surplus(r->link)) {
+    const struct crowd *crowd = guard_surplus(r->link);
+    if (crowd) {
         x->retry_after_s = 1;
-        exchange_refuse_as(x, 503, "connections", "too many connections: try again later");
+        exchange_refuse_as(x, 503, crowd->code, "too many connections%s: at most %zu are served "
+                                                "at once, try again later",
+                           crowd->whose, crowd->max);
         return false;
     }
     x->route = route_find(x->method, x->path, x->path_parts, &x->arena, &r->allowed);
@@ -438,7 +441,9 @@ static void connected(void *self, struct MHD_Connection *connection, void **cont
     struct http *http = self;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = guard_add(http->guard, fd);
+        const struct sockaddr *from =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+        *context = guard_add(http->guard, fd, from);
     } else if (*context) {
         guard_remove(*context);
         *context = NULL;
@@ -489,7 +494,6 @@ bool http_start(struct http *http, struct pawl_error *err)
         MHD_OPTION_URI_LOG_CALLBACK, line_read, http,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->idle_us / SECONDS(1)),
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->connections_max + SURPLUS_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->connections_per_address,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_ARRAY, keys,
         MHD_OPTION_END);
@@ -531,8 +535,10 @@ bool http_open(struct http **opened, struct server *server, bool everybody_is_ad
         .header_us = config->limits.header_us,
         .body_us = config->limits.body_us,
         .connections_max = http->connections_max,
+        .per_address_max = (size_t)config->limits.connections_per_address,
         .plain = config->tls.certificate.n == 0,
         .metrics = server->metrics,
+        .log = server->log,
     };
     return listener_open(&http->listener, &config->listen, err)
         && may_listen(http, everybody_is_admin, err) && guard_open(&http->guard, &guard, err);

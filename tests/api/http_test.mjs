@@ -2,6 +2,7 @@
 // one address has, and HEAD where there is GET.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { request, send } from './raw.mjs';
 import { start } from './server.mjs';
 
@@ -65,4 +66,66 @@ test('OPS_13_what_the_protocol_library_refuses_by_itself_is_counted', { timeout 
   assert.equal((await get('/healthz', `X-A: ${'b'.repeat(60000)}`)).status, 431);
   assert.equal((await send(server.port, 'GET / HTTP/2.0\r\nHost: a\r\n\r\n')).status, 505);
   assert.deepEqual(await all(), before.map((count) => count + 1));
+});
+
+// ----- connections of one address
+
+// A connection that is open, has a request or none on it, and may be closed.
+function open(port, bytes = '') {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.on('error', () => {});
+    socket.on('close', () => { socket.over = true; });
+    socket.once('connect', () => { socket.write(bytes); resolve(socket); });
+    socket.once('error', reject);
+  });
+}
+
+async function until(what) {
+  for (let found; ; await new Promise((resolve) => setTimeout(resolve, 20)))
+    if ((found = await what())) return found;
+}
+
+const LIMIT = 5;
+const health = request({ method: 'GET', path: '/healthz' });
+
+test('OPS_13_one_connection_too_many_of_an_address_is_refused_and_counted', { timeout },
+     async () => {
+  const few = await start({ config: `limits: {connections_per_address: ${LIMIT}}` });
+  try {
+    const held = [];
+    const ask = () => send(few.port, health);
+    await until(async () => {  // those that `start` has used may still be open
+      held.push(await open(few.port));
+      return held.filter((socket) => !socket.over).length >= LIMIT && (await ask()).status === 503;
+    });
+    const refused = await ask();
+    assert.equal(refused.status, 503, refused.text);
+    assert.equal(refused.body.code, 'connections_per_address');
+    assert.match(refused.body.detail, new RegExp(`at most ${LIMIT} `));
+    assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    assert.equal(refused.headers.get('connection'), 'close');
+    const crowd = await Promise.all(
+      Array.from({ length: 40 }, () => open(few.port).catch(() => null)));
+    await until(() => crowd.filter((socket) => !socket || socket.over).length >= 40 - LIMIT - 8);
+    crowd.forEach((socket) => socket?.destroy());
+    held.forEach((socket) => socket.destroy());
+    const answer = await until(async () => {
+      const one = await ask();
+      return one.status === 200 && one;
+    });
+    assert.equal(answer.status, 200);
+    const { text } = await until(async () => {
+      const one = await few.get('/metrics');
+      return one.status === 200 && one;
+    });
+    const [, count] = /^pawl_http_refused_total\{reason="connections_per_address"\} (\d+)$/m
+      .exec(text);
+    assert.ok(Number(count) >= 20, count);
+    const lines = few.log.split('\n').filter((line) => line.includes('CONNECTIONS_REFUSED'));
+    assert.equal(lines.length, 1, 'one line a minute');
+    assert.match(lines[0], /limits\.connections_per_address/);
+  } finally {
+    await few.stop();
+  }
 });
