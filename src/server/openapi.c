@@ -331,7 +331,8 @@ static const char about[] =
     "milliseconds, ids UUIDv7. A field that is null in a request counts as left out; an unknown "
     "one is refused. Whatever is refused is application/problem+json. Lists are read with "
     "`limit` and `cursor`. The headers X-Request-Id and traceparent are taken up and returned. "
-    "A path that is not here is 404, a method that a path does not have 405.";
+    "A path that is not here is 404, a method that a path does not have 405. HEAD is there where "
+    "GET is, and answers the same without the body; not for a stream.";
 
 static json_t *document(struct sheet *sheet)
 {

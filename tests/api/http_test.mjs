@@ -129,3 +129,36 @@ test('OPS_13_one_connection_too_many_of_an_address_is_refused_and_counted', { ti
     await few.stop();
   }
 });
+
+// ----- HEAD
+
+test('OPS_13_head_is_get_without_the_body', { timeout }, async () => {
+  const made = await server.post('/v1/jobs', { job_type: 'a', payload: {}, idempotency_key: 'h' });
+  const stored = await server.ask('POST', '/v1/artifacts', undefined, {
+    body: 'some bytes', headers: { 'content-type': 'text/plain' } });
+  const differ = ['date', 'x-request-id', 'connection', 'keep-alive'];
+  const told = ({ headers }) => [...headers].filter(([name]) => !differ.includes(name));
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/v1/jobs', '/v1/queues', '/v1/keys',
+                      `/v1/jobs/${made.body.job_id}`, `/v1/artifacts/${stored.body.artifact_id}`,
+                      '/v1/jobs?odd=1', '/v1/jobs/nope', '/nowhere']) {
+    const [get, head] = [await server.get(path), await server.ask('HEAD', path).catch((e) => e)];
+    assert.equal(head.status, get.status, path);
+    assert.equal(head.text, '');
+    assert.deepEqual(told(head), told(get), path);
+  }
+  const metrics = await server.ask('HEAD', '/metrics');
+  assert.deepEqual([metrics.status, metrics.text], [200, '']);
+  const both = Buffer.concat([request({ method: 'HEAD', path: '/metrics' }), health]);
+  const { status, text, rest } = await send(server.port, both, { to_end: true, half: true });
+  assert.equal(status, 200);
+  assert.match(text + rest, /^HTTP\/1.1 200 /, 'the connection goes on right after it');
+});
+
+test('OPS_13_a_stream_and_what_writes_have_no_head', { timeout }, async () => {
+  for (const [path, allow] of [['/v1/events', 'GET'], ['/v1/leases', 'POST']]) {
+    const { status, headers } = await server.ask('HEAD', path);
+    assert.deepEqual([status, headers.get('allow')], [405, allow]);
+  }
+  const { headers } = await server.ask('OPTIONS', '/v1/jobs');
+  assert.deepEqual(headers.get('allow').split(', ').sort(), ['GET', 'HEAD', 'POST']);
+});

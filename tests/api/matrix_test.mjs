@@ -24,7 +24,7 @@ const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, q
 const yearly = { job_type: 'type.a', cron: '0 0 1 1 *', coalesce: true, max_instances: 1,
                  misfire_grace_time: '5m', expected_max_runtime: '1m' };
 const slot = '2026-01-01T00:00:00Z';
-const routes = [
+const written = [
   ['GET', '/healthz', 'open'],
   ['GET', '/readyz', 'open'],
   ['GET', '/openapi.json', 'open'],
@@ -106,6 +106,9 @@ const routes = [
   ['GET', '/v1/keys', 'keys'],
   ['DELETE', '/v1/keys/{key}', 'keys'],
 ];
+const heads = written.filter(([method, path]) => method === 'GET' && path !== '/v1/events')
+  .map(([, ...route]) => ['HEAD', ...route]);
+const routes = [...written, ...heads];
 
 // ----- two tenants, one of them with two projects
 
@@ -140,7 +143,8 @@ async function ask([method, path, , body, query = ''], at, key, headers) {
   const text = stream && answer.ok ? '' : await answer.text();
   if (stream) controller.abort();
   return { status: answer.status, headers: answer.headers, text,
-           body: /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null };
+           body: text && /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text)
+                                                                            : null };
 }
 
 // A job of the project in a queue of its own, leased and started by `worker-a`.
