@@ -249,6 +249,19 @@ static bool is_json(struct str type)
             || strcasestr(rest.s, "utf-8") != NULL);
 }
 
+static bool refuse_kind(struct exchange *x)
+{
+    static const char *const kinds[] = {
+        [JSON_ARRAY] = "array",    [JSON_STRING] = "string", [JSON_INTEGER] = "number",
+        [JSON_REAL] = "number",    [JSON_TRUE] = "true",     [JSON_FALSE] = "false",
+        [JSON_NULL] = "null",
+    };
+    exchange_refuse_as(x, 400, "not_json", "the body is a JSON %s: it must be an object",
+                       kinds[json_typeof(x->body)]);
+    metrics_refused(x->server->metrics, "not_json");
+    return false;
+}
+
 bool admit_body(struct exchange *x, const struct headers *h, struct str body)
 {
     struct pawl_error err = {0};
@@ -267,7 +280,7 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
         return false;
     }
     if (!json_is_object(x->body))
-        return refuse(x, 400, "not_json", "the body must be a JSON object");
+        return refuse_kind(x);
     if (!route->body_raw)  // what is wrong is told with what `prepare` finds
         (void)!fields_read(&route->body, x->body, "", x->data, &x->problems);
     return true;

@@ -297,6 +297,15 @@ test('a wrong secret and an unknown key get the same answer', async () => {
   assert.deepEqual(seen(secret, {}), seen(id, {}));
 });
 
+test('a key that is mistyped or cut is told so, and nothing of it', async () => {
+  for (const name of ['wrong checksum', 'no secret', 'empty secret', 'too much']) {
+    const { body } = await ask(['GET', '/v1/jobs'], nobody, bad[name]);
+    assert.match(body.detail, /^the key is mistyped or cut, its checksum says: copy it again/);
+  }
+  const { body } = await ask(['GET', '/v1/jobs'], nobody, bad.malformed);
+  assert.match(body.detail, /holds no key/);
+});
+
 test('every route with every role is allowed or 403 as the table says', async () => {
   for (const route of routes) {
     const [method, path, needs, body] = route;
