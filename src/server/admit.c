@@ -8,6 +8,7 @@
 
 #include "model/text_rule.h"
 #include "server/http.h"
+#include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -185,6 +186,20 @@ static void note_use(struct exchange *x)
         note_answered(&n->operation);
 }
 
+// Whoever tries keys can do so as often as he likes. No key is quoted.
+static void log_wrong_key(struct exchange *x, const char *why)
+{
+    struct server *s = x->server;
+    int64_t times;
+    if (!seldom_due(&s->wrong_keys, world_monotonic(s->pawl->world), &times))
+        return;
+    log_write(s->log, &(struct log_entry){ .level = LOG_LEVEL_WARNING,
+                                           .event = "KEY_REFUSED",
+                                           .message = str_of(why),
+                                           .about.request_id = x->caller.request_id,
+                                           .fields = { LOG_INT("times", times) } });
+}
+
 static bool identified(struct exchange *x, const struct headers *h)
 {
     struct pawl_error err = {0};
@@ -192,6 +207,8 @@ static bool identified(struct exchange *x, const struct headers *h)
         x->retry_after_s = (x->identity.retry_after_us + SECONDS(1) - 1) / SECONDS(1);
         exchange_refuse(x, &err);
         metrics_refused(x->server->metrics, pawl_code(err.code)->word);
+        if (err.code == PAWL_UNAUTHORIZED)
+            log_wrong_key(x, err.message);
         return false;
     }
     struct caller caller = identity_caller(&x->identity, x->caller.request_id,

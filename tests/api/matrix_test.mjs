@@ -306,6 +306,14 @@ test('a key that is mistyped or cut is told so, and nothing of it', async () => 
   assert.match(body.detail, /holds no key/);
 });
 
+test('OPS_12_wrong_keys_are_in_the_log_once_a_minute', async () => {
+  for (let i = 0; i < 20; i++) await ask(['GET', '/v1/jobs'], nobody, bad['unknown id']);
+  const lines = server.log.split('\n').filter((line) => line.includes('KEY_REFUSED'));
+  assert.ok(lines.length >= 1 && lines.length <= 2, `${lines.length} lines`);
+  for (const line of lines) assert.ok(JSON.parse(line).times >= 1, line);
+  assert.ok(!server.log.includes(bad['unknown id']));
+});
+
 test('every route with every role is allowed or 403 as the table says', async () => {
   for (const route of routes) {
     const [method, path, needs, body] = route;
