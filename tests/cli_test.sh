@@ -500,7 +500,7 @@ check OPS_4_every_line_is_one_job is "$(jobs_in sqlite:killed.db)" 3000
 # ----- a command that knows no server
 
 PAWL_SERVER=http://127.0.0.1:1 expect verify_says_that_it_works_on_the_store 0 \
-    '^pawl: verify works on the store sqlite:.* itself, not through \$PAWL_SERVER$' verify
+    '^pawl: verify works on the store sqlite:.* itself, not through .PAWL_SERVER$' verify
 PAWL_SERVER=http://127.0.0.1:1 pawl verify --store "$PAWL_STORE"
 check verify_of_a_store_says_nothing_of_a_server [ -z "$err" ]
 
