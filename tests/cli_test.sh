@@ -297,6 +297,10 @@ pawl show "$first" --json
 check the_audit_trail_tells_what_changed json '[e["detail"] for e in d["audit"]][-2:] == [
     {"priority": [0, 50]}, {"queue": ["q:default", "q:special"], "run_at":
     [d["job"]["created_at"], "2027-01-02T03:04:05.000Z"]}]'
+expect change_at_now 0 'changed$' change "$first" --at now
+pawl show "$first" --json
+check change_at_now_makes_it_ready json 'd["job"]["phase"] == "ready"'
+pawl change "$first" --at 2027-01-02T03:04:05Z
 pawl submit "$again" --json
 check submit_refused_with_json_prints_no_json test -z "$out"
 pawl enqueue held2 --hold && held2=$(id) && pawl submit "$held2" --json
@@ -493,6 +497,13 @@ expect OPS_4_run_again_it_goes_on 0 "^$((3000 - stored)) new, $stored known, 0 r
     import all.jsonl
 check OPS_4_every_line_is_one_job is "$(jobs_in sqlite:killed.db)" 3000
 
+# ----- a command that knows no server
+
+PAWL_SERVER=http://127.0.0.1:1 expect verify_says_that_it_works_on_the_store 0 \
+    '^pawl: verify works on the store sqlite:.* itself, not through .PAWL_SERVER$' verify
+PAWL_SERVER=http://127.0.0.1:1 pawl verify --store "$PAWL_STORE"
+check verify_of_a_store_says_nothing_of_a_server [ -z "$err" ]
+
 # ----- wait
 
 export PAWL_STORE=sqlite:wait.db
@@ -504,6 +515,8 @@ check the_worker_worked is $? 0
 read -r line <&8
 check wait_tells_of_the_end grep -q 'SUCCEEDED$' <<<"$line"
 read -r line <&8
+check wait_tells_of_the_result grep -q '^result: {' <<<"$line"
+read -r line <&8
 check wait_exits_0_when_it_succeeded is "$line" 'status 0'
 check wait_says_what_it_waits_for grep -qE '^waiting for [0-9a-f-]{36}' "$here/waits"
 done_job=$("$pawl" jobs --state SUCCEEDED | awk 'NR == 2 { print $1 }')
@@ -513,11 +526,21 @@ pawl cancel "${line:0:36}"
 read -r line <&8
 check wait_tells_of_a_bad_end grep -q 'FAILED$' <<<"$line"
 read -r line <&8
+check wait_tells_of_the_error is "$line" 'error: cancelled before it started'
+read -r line <&8
 check wait_exits_1_when_it_failed is "$line" 'status 1'
 pawl enqueue report '{"steps":["a","b"]}' --key once
 "$worker" "$PAWL_STORE" w "$here/log" >"$here/.out" 2>&1
 pawl enqueue report '{"steps":["a","b"]}' --key once --wait --json
 check wait_for_a_job_that_ended json 'd["state"] == "SUCCEEDED" and d["deduplicated"] is True'
+PAWL_STORE=sqlite:shown.db pawl migrate
+(sleep 2; "$worker" sqlite:shown.db w "$here/log") >/dev/null 2>&1 &
+worked=$!
+PAWL_STORE=sqlite:shown.db on_terminal enqueue report '{"steps":["a"]}' --wait
+wait $worked
+check wait_on_a_terminal_ends_well is "$status" 0
+check wait_on_a_terminal_shows_the_state grep -q 'K.*QUEUED (ready)' "$here/.out"
+check wait_on_a_terminal_tells_of_the_end grep -q 'SUCCEEDED' "$here/.out"
 expect show_tells_of_executions 0 '^ +1 +DONE +w ' show "$done_job"
 check show_tells_of_steps grep -qE '^ +a +yes +1 ' "$here/.out"
 check show_tells_who_worked grep -qE 'job\.started +1 +system w' "$here/.out"

@@ -48,8 +48,11 @@ static struct str refusal_of(struct str text)
 TEST(json_refuses_a_duplicate_key_with_its_place)
 {
     REFUSES("{\"a\":1,\n \"b\":{\"c\":2,\"c\":3}}",
-            "JSON line 2 column 15: this key is already in the object");
-    REFUSES("{\"a\":1,\"\\u0061\":1}", "JSON line 1 column 15: this key is already in the object");
+            "JSON line 2 column 15: this key is already in the object: each "
+            "may be there once");
+    REFUSES("{\"a\":1,\"\\u0061\":1}",
+            "JSON line 1 column 15: this key is already in the object: each "
+            "may be there once");
 }
 
 TEST(json_refuses_nothing_at_all)

@@ -39,8 +39,10 @@ expect OPS_10_a_project_is_a_uuid 2 'project must be a UUID' \
     key create --role worker --project $one --project x
 expect OPS_10_a_project_is_named_once 1 'twice' \
     key create --role worker --project $one --project $one
-expect OPS_10_what_is_over_cannot_be_made 1 'expires_at: lies in the past' \
+expect OPS_10_what_is_over_cannot_be_made 1 '\-\-expires: 2020-01-01T00:00:00Z lies in the past' \
     key create --role worker --expires 2020-01-01T00:00:00Z
+expect OPS_10_what_is_too_far_cannot_be_made 1 '\-\-expires: .* more than 10 years ahead' \
+    key create --role worker --expires 2999-01-01T00:00:00Z
 expect OPS_10_other_commands_take_one_project 2 'given twice' \
     enqueue work --project $one --project $two
 expect OPS_10_revoke 0 "key $id of org $org is revoked" key revoke "$id"

@@ -90,7 +90,7 @@ void problem_add(struct problems *problems, const char *field, const char *forma
 
 void problems_forget(struct problems *problems)
 {
-    problems->count = problems->left_out = 0;
+    problems->count = problems->left_out = problems->large = 0;
 }
 
 static bool is_named(const struct problem *list, size_t count, struct str field)

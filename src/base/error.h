@@ -38,6 +38,7 @@ struct problems {
     struct problem list[PROBLEMS_MAX];
     size_t count;
     size_t left_out;  // how many there were besides, for which there was no room
+    size_t large;     // how many of all are only that something is too large
 };
 
 void problem_add(struct problems *problems, const char *field, const char *format, ...)

@@ -24,7 +24,7 @@ static const char *const sentences[] = {
     [json_error_end_of_input_expected] = "there is more after the value",
     [json_error_null_character] = "a NUL character is not allowed",
     [json_error_null_byte_in_key] = "a NUL character is not allowed in a key",
-    [json_error_duplicate_key] = "this key is already in the object",
+    [json_error_duplicate_key] = "this key is already in the object: each may be there once",
     [json_error_numeric_overflow] = "the number is out of range: 64 bits if whole, else a double",
 };
 

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/client.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "store/store_url.h"
 
 enum { KEY_FILE_BYTES_MAX = 4096 };
 #define PROBE_US MILLISECONDS(200)
@@ -114,4 +118,17 @@ bool backend_choose(struct cli *cli, struct pawl_error *err)
     if (store.n == 0 && a_server_answers(cli))
         return use_server(cli, S(SERVER_DEFAULT), err);
     return use_store(cli, err);
+}
+
+// Not of `serve`, which is the server, and of `bench`, which makes a store of its own.
+void backend_say_store(struct cli *cli)
+{
+    const struct command *command = cli->command;
+    bool other = command_offers(command, OPTION_SERVER) || !command_offers(command, OPTION_STORE)
+              || command_offers(command, OPTION_LISTEN) || command_offers(command, OPTION_MODE);
+    if (other || cli->given[OPTION_STORE] || environment("PAWL_SERVER").n == 0)
+        return;
+    fprintf(stderr, "pawl: %s works on the store %.*s itself, not through $PAWL_SERVER\n",
+            command->name,
+            STR(safe(&cli->arena, url_shown(&cli->arena, session_store(cli)))));
 }

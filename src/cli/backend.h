@@ -174,3 +174,7 @@ struct job_filter wanted_jobs(const struct cli *cli);
 // Chooses by options, then by the environment; with neither, the server at the default address if
 // one answers, else the default store. Nothing is opened yet.
 CHECKED bool backend_choose(struct cli *cli, struct pawl_error *err);
+
+// Says on standard error that a command which knows no server works on the store, to whoever has
+// $PAWL_SERVER set and may think otherwise.
+void backend_say_store(struct cli *cli);

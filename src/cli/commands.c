@@ -43,7 +43,7 @@ static const struct command commands[] = {
              { OPTION_QUEUE, "another queue than its policy's" },
              { OPTION_SERIAL_KEY, "one job of this key runs at a time, oldest first" },
              { OPTION_LIMIT_KEY, "what limits per key of its type go by, see pawl limits" },
-             { OPTION_AT, "not before this time: RFC 3339, or from now: +5m\n"
+             { OPTION_AT, "not before this time: RFC 3339, now, or from now: +5m\n"
                           "(in full with --key or --dedupe; units: ms s m h d)" },
              { OPTION_POLICY, "how it is retried and timed out, see below; else `default`" },
              { OPTION_PRIORITY, "-100 to 100, higher first; else 0" },
@@ -54,7 +54,8 @@ static const struct command commands[] = {
              { OPTION_AFTER, "run it when this job has SUCCEEDED, and fail it when that job\n"
                              "ends otherwise; may be given more than once" },
              { OPTION_BATCH_ID, "the batch it joins: one that has not ended" },
-             { OPTION_WAIT, "wait for its end: 0 when it SUCCEEDED, else 1" },
+             { OPTION_WAIT, "wait for its end and print how it ended: 0 when it SUCCEEDED,\n"
+                            "else 1" },
              WHERE, ORG, JSON, HELP) },
     { "import", "FILE.jsonl", 1, 1, "store many jobs, one JSON object per line",
       .details =
@@ -121,7 +122,7 @@ static const struct command commands[] = {
       .details = "",
       .example = "pawl change 0198c7a2-5b1e-7000-8000-3c1f0a9d2e44 --at +10m --priority 5",
       .act = command_change,
-      OFFERS({ OPTION_AT, "not before this time: RFC 3339, or from now: +5m" },
+      OFFERS({ OPTION_AT, "not before this time: RFC 3339, now, or from now: +5m" },
              { OPTION_PRIORITY, "-100 to 100, higher first" },
              { OPTION_QUEUE, "the queue it moves to" },
              WHERE, ORG, JSON, HELP) },

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/payload.h"
 #include "cli/value.h"
+#include "cli/watch.h"
 
 static json_t *as_text(const struct cli *cli, enum option option)
 {
@@ -138,11 +139,24 @@ static bool wait_for_end(struct cli *cli, struct entry *entry, struct pawl_error
     if (!id_parse(text, &id))
         return fail(err, PAWL_STORE, "the answer has no id of a job");
     fprintf(stderr, "waiting for %.*s ...\n", STR(text));
-    if (!cli->backend->wait(cli, id, &ended, err))
+    if (is_terminal(2) ? !watch_to_end(cli, id, stderr, &ended, err)
+                       : !cli->backend->wait(cli, id, &ended, err))
         return false;
     json_end(&entry->job);
     entry->job = ended;
     return true;
+}
+
+// What came of it: the result, or the class and the text of the error.
+static void print_end(struct cli *cli, const json_t *job)
+{
+    struct arena *a = &cli->arena;
+    struct str error = object_text(job, "last_error"), class = object_text(job, "error_type");
+    if (!json_is_null(json_object_get(job, "result")))
+        printf("result: %.*s\n", STR(safe(a, object_value(a, job, "result"))));
+    if (error.n)
+        printf("error: %.*s%s%.*s\n", STR(safe(a, class)), class.n ? ": " : "",
+               STR(safe(a, error)));
 }
 
 // The line about the new job comes at once, the one about its end later; JSON is one object.
@@ -154,7 +168,11 @@ static bool follow(struct cli *cli, struct entry *entry, struct pawl_error *err)
         return false;
     cli->status = object_state(entry->job, &state) && state == JOB_SUCCEEDED ? 0 : 1;
     entry->known = entry->known && cli->given[OPTION_JSON];
-    return print_answer(cli, entry, err);
+    if (!print_answer(cli, entry, err))
+        return false;
+    if (!cli->given[OPTION_JSON])
+        print_end(cli, entry->job);
+    return true;
 }
 
 // A time from now on is another one each time, so the second request would never be the same.

@@ -39,6 +39,19 @@ static bool warn_without_admin(struct cli *cli, struct pawl_error *err)
     return true;
 }
 
+// What the store would refuse, by the name it has here.
+static bool read_expires(const struct cli *cli, pawl_time *at, struct pawl_error *err)
+{
+    pawl_time now = world_wall(cli->world);
+    if (!cli->given[OPTION_EXPIRES])
+        return true;
+    *at = value_time(cli, OPTION_EXPIRES, now);
+    if (*at > now && *at <= now + SCHEDULE_US_MAX)
+        return true;
+    return fail(err, PAWL_INVALID, "--expires: %.*s lies %s", STR(cli->value[OPTION_EXPIRES]),
+                *at <= now ? "in the past" : "more than 10 years ahead");
+}
+
 static bool create(struct cli *cli, struct pawl_error *err)
 {
     struct key_request request = { .name = cli->value[OPTION_NAME] };
@@ -48,8 +61,8 @@ static bool create(struct cli *cli, struct pawl_error *err)
     request.projects = option_values(cli, OPTION_PROJECT, &request.project_count);
     if (!request.projects)
         return fail(err, PAWL_NO_MEMORY, "no memory to make a key");
-    if (cli->given[OPTION_EXPIRES])
-        request.expires_at = value_time(cli, OPTION_EXPIRES, world_wall(cli->world));
+    if (!read_expires(cli, &request.expires_at, err))
+        return false;
     if (!cli->backend->key_create(cli, &request, &key, err))
         return false;
     if (cli->backend == &backend_store && request.role != ROLE_ADMIN

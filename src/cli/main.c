@@ -41,6 +41,7 @@ static bool run_command(struct cli *cli, struct pawl_error *err)
     if (!cli->command)
         return usage(cli, err, "pawl needs a command");
     session_caller(cli);
+    backend_say_store(cli);
     return (!needs_backend(cli) || backend_choose(cli, err)) && cli->command->act(cli, err);
 }
 

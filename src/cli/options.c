@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
     [OPTION_LIMIT_KEY]      = { "limit-key", "KEY", ANY },
     [OPTION_MAX_RUNNING]    = { "max-running", "N", NUMBER },
     [OPTION_LIMIT_RATE]     = { "rate", "RATE", "none, or " RATE_WANT, value_is_limit_rate, NULL },
-    [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z, or from "
+    [OPTION_AT]             = { "at", "TIME", "a time such as 2026-08-22T10:00:00Z, now, or from "
                                 "now such as +5m (units: ms s m h d)", value_is_time, NULL },
     [OPTION_POLICY]         = { "policy", "POLICY", ANY },
     [OPTION_PRIORITY]       = { "priority", "N", "a whole number from -100 to 100",

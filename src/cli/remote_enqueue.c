@@ -165,7 +165,8 @@ static bool send_one(struct cli *cli, struct load *load, struct pawl_error *err)
         take_job(cli, load->batch, entry, reply.body);
         return true;
     }
-    if (reply.status == 422 && blame(load, object_items(reply.body, "errors")))
+    if ((reply.status == 422 || reply.status == 413)
+        && blame(load, object_items(reply.body, "errors")))
         return true;
     (void)!reply_refused(cli, &reply, &why);
     bool of_all = reply.status == 401 || reply.status == 403 || reply.status == 429

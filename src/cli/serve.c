@@ -181,6 +181,22 @@ static void stop(struct cli *cli, struct serving *s, int64_t grace_us)
     server_close(s->server, outdated ? 0 : grace_us);
 }
 
+// The name is held by another one with --exclusive: no name of its own would help.
+static bool start(struct cli *cli, struct serving *s, const struct server_options *options,
+                  struct pawl_error *err)
+{
+    struct pawl_error why = {0};
+    if (server_open(&s->server, options, &why))
+        return true;
+    if (cli->given[OPTION_EXCLUSIVE] && why.code == PAWL_CONFLICT
+        && str_starts(str_of(why.message), S("instance ")))
+        return fail(err, why.code, "another `pawl serve --exclusive` works on store %.*s: stop "
+                                   "that one first, or start both without --exclusive to have "
+                                   "them share the work",
+                    STR(url_shown(&cli->arena, options->config->store)));
+    return fail(err, why.code, "%s", why.message);
+}
+
 bool command_serve(struct cli *cli, struct pawl_error *err)
 {
     struct config config;
@@ -203,7 +219,7 @@ bool command_serve(struct cli *cli, struct pawl_error *err)
     if (!open_log(&serving.log, &config, err))
         return false;
     options.log = serving.log;
-    bool opened = server_open(&serving.server, &options, err);
+    bool opened = start(cli, &serving, &options, err);
     if (opened) {
         greet(cli, serving.server);
         notify(S("READY=1"));

@@ -14,6 +14,9 @@ enum { LIMIT_MAX = 10000 };
 // `+5m` and `5m` are from now.
 static bool from_now(struct str text, int64_t *microseconds)
 {
+    *microseconds = 0;
+    if (str_eq(text, S("now")))
+        return true;
     if (str_starts(text, S("+")))
         text = (struct str){ text.s + 1, text.n - 1 };
     return duration_parse(text, microseconds);

@@ -475,6 +475,24 @@ static bool take_all(struct tx *tx, struct claiming *c, struct pawl_error *err)
     return true;
 }
 
+// A name that nothing can have is a mistake, not an empty queue.
+static void check_queues(const struct claim *claim, struct problems *problems)
+{
+    for (size_t i = 0; i < claim->queue_count; i++)
+        if (claim->queues[i].n > NAME_BYTES_MAX || !text_is_name(claim->queues[i]))
+            problem_add(problems, str_format(problems->arena, "queues[%zu]", i).s,
+                        "must be 1 to %d of A-Z a-z 0-9 . _ : -", NAME_BYTES_MAX);
+}
+
+static void check_types(const struct claim *claim, struct problems *problems)
+{
+    for (size_t i = 0; i < claim->job_type_count; i++)
+        if (claim->job_types[i].n > NAME_BYTES_MAX || !text_is_type(claim->job_types[i]))
+            problem_add(problems, str_format(problems->arena, "job_types[%zu]", i).s,
+                        "must be 1 to %d of A-Z a-z 0-9 . _ : - that start with a letter or digit",
+                        NAME_BYTES_MAX);
+}
+
 void claim_check(const struct claim *claim, struct problems *problems)
 {
     if (claim->limit < 1 || claim->limit > CLAIM_MAX)
@@ -487,6 +505,8 @@ void claim_check(const struct claim *claim, struct problems *problems)
     for (size_t i = 0; i < claim->queue_count; i++)
         if (str_eq(claim->queues[i], DEADLETTER_QUEUE))
             problem_add(problems, "queues", "nothing can be leased from q:deadletter");
+    check_queues(claim, problems);
+    check_types(claim, problems);
 }
 
 static bool claim_allowed(struct tx *tx, const struct claim *claim, struct pawl_error *err)

@@ -367,9 +367,11 @@ static bool check_payload_value(struct reader *r, const struct field *field, con
                                                          : PAYLOAD_BYTES_MAX;
     // The job object around it is one level.
     int levels = (rules && rules->depth_max ? rules->depth_max : JSON_DEPTH_MAX) - 1;
-    if (r->contract->payload.n > bytes_max)
+    if (r->contract->payload.n > bytes_max) {
+        r->problems->large++;
         return wrong(r, field->name, "has %zu bytes: at most %zu are allowed",
                      r->contract->payload.n, bytes_max);
+    }
     if (json_deeper_than(value, levels))
         return wrong(r, field->name, "is nested too deeply: at most %d levels are allowed",
                      levels);

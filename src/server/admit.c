@@ -8,12 +8,13 @@
 
 #include "model/text_rule.h"
 #include "server/http.h"
+#include "server/log.h"
 #include "server/metrics.h"
 #include "server/route.h"
 #include "server/server.h"
 #include "server/tracer.h"
 
-enum { REQUEST_ID_BYTES_MAX = 128, HEADERS_MAX = 100 };
+enum { REQUEST_ID_BYTES_MAX = 128 };
 
 static bool refuse(struct exchange *x, int status, const char *code, const char *message)
 {
@@ -34,16 +35,31 @@ static bool has_one_length(const struct headers *h)
         && strncasecmp(h->transfer_encoding.s, "chunked", h->transfer_encoding.n) == 0;
 }
 
+static bool short_enough(struct exchange *x, const struct headers *h)
+{
+    if (h->target == TARGET_LONG)
+        return refuse(x, 414, "uri_too_long",
+                      str_format(&x->arena, "the path with its query is too long: at most %d "
+                                            "bytes are taken",
+                                 TARGET_BYTES_MAX)
+                          .s);
+    if (h->count <= HEADERS_MAX && h->bytes <= HEADER_BYTES_MAX)
+        return true;
+    return refuse(x, 431, "headers",
+                  str_format(&x->arena, "there are too many headers, or they are too long: at most "
+                                        "%d are taken, of %d bytes together",
+                             HEADERS_MAX, HEADER_BYTES_MAX)
+                      .s);
+}
+
 static bool sound(struct exchange *x, const struct headers *h)
 {
     if (!has_one_length(h))
         return refuse(x, 400, "bad_request", "the length of the body is said twice or not at all: "
                                              "send one Content-Length, or chunks");
-    if (h->target_foul)
+    if (h->target == TARGET_FOUL)
         return refuse(x, 400, "bad_request", "the path is not one: percent-codes must be whole, "
                                              "and neither NUL nor, before the query, a slash");
-    if (h->count > HEADERS_MAX)
-        return refuse(x, 431, "headers", "there are too many headers");
     if (h->hosts > 1 || (h->hosts == 0 && !h->old) || h->foul)
         return refuse(x, 400, "bad_request", "a header that must be there once, in plain "
                                              "characters, is not");
@@ -170,6 +186,20 @@ static void note_use(struct exchange *x)
         note_answered(&n->operation);
 }
 
+// Whoever tries keys can do so as often as he likes. No key is quoted.
+static void log_wrong_key(struct exchange *x, const char *why)
+{
+    struct server *s = x->server;
+    int64_t times;
+    if (!seldom_due(&s->wrong_keys, world_monotonic(s->pawl->world), &times))
+        return;
+    log_write(s->log, &(struct log_entry){ .level = LOG_LEVEL_WARNING,
+                                           .event = "KEY_REFUSED",
+                                           .message = str_of(why),
+                                           .about.request_id = x->caller.request_id,
+                                           .fields = { LOG_INT("times", times) } });
+}
+
 static bool identified(struct exchange *x, const struct headers *h)
 {
     struct pawl_error err = {0};
@@ -177,6 +207,8 @@ static bool identified(struct exchange *x, const struct headers *h)
         x->retry_after_s = (x->identity.retry_after_us + SECONDS(1) - 1) / SECONDS(1);
         exchange_refuse(x, &err);
         metrics_refused(x->server->metrics, pawl_code(err.code)->word);
+        if (err.code == PAWL_UNAUTHORIZED)
+            log_wrong_key(x, err.message);
         return false;
     }
     struct caller caller = identity_caller(&x->identity, x->caller.request_id,
@@ -207,7 +239,7 @@ static bool sent_plain(struct exchange *x, const struct headers *h)
 bool admit(struct exchange *x, const struct headers *h, struct str allowed)
 {
     take_ids(x, h);
-    if (!sound(x, h) || !found(x, allowed))
+    if (!short_enough(x, h) || !sound(x, h) || !found(x, allowed))
         return false;
     if (atomic_load(&x->server->draining) && !x->route->always) {
         x->retry_after_s = 1;
@@ -234,6 +266,19 @@ static bool is_json(struct str type)
             || strcasestr(rest.s, "utf-8") != NULL);
 }
 
+static bool refuse_kind(struct exchange *x)
+{
+    static const char *const kinds[] = {
+        [JSON_ARRAY] = "array",    [JSON_STRING] = "string", [JSON_INTEGER] = "number",
+        [JSON_REAL] = "number",    [JSON_TRUE] = "true",     [JSON_FALSE] = "false",
+        [JSON_NULL] = "null",
+    };
+    exchange_refuse_as(x, 400, "not_json", "the body is a JSON %s: it must be an object",
+                       kinds[json_typeof(x->body)]);
+    metrics_refused(x->server->metrics, "not_json");
+    return false;
+}
+
 bool admit_body(struct exchange *x, const struct headers *h, struct str body)
 {
     struct pawl_error err = {0};
@@ -252,7 +297,7 @@ bool admit_body(struct exchange *x, const struct headers *h, struct str body)
         return false;
     }
     if (!json_is_object(x->body))
-        return refuse(x, 400, "not_json", "the body must be a JSON object");
+        return refuse_kind(x);
     if (!route->body_raw)  // what is wrong is told with what `prepare` finds
         (void)!fields_read(&route->body, x->body, "", x->data, &x->problems);
     return true;

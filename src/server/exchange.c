@@ -84,13 +84,14 @@ static const struct refusal refusals[] = {
     { 408, "Too slow", "request_timeout" },
     { 409, "Conflict", "" },
     { 413, "Too large", "" },
+    { 414, "Too long a URL", "uri_too_long" },
     { 415, "Not JSON", "not_json encoded" },
     { 421, "Not for this host", "wrong_host" },
     { 422, "Breaks the contract", "" },
     { 429, "Too many requests", "" },
-    { 431, "Too many headers", "headers" },
+    { 431, "Too many headers, or too long ones", "headers" },
     { 500, "Something is wrong here", "" },
-    { 503, "Not now", "draining connections disk_full store" },
+    { 503, "Not now", "draining connections connections_per_address disk_full store" },
     { 507, "The disk is full", "" },
 };
 
@@ -107,12 +108,16 @@ static const char *title_of(int status)
     return "Refused";
 }
 
-static json_t *errors_of(const struct problems *problems)
+// A problem of the whole is named by where it was sent.
+static json_t *errors_of(const struct exchange *x)
 {
     json_t *errors = json_array();
-    for (size_t i = 0; i < problems->count; i++) {
-        const struct problem *p = &problems->list[i];
-        json_array_append_new(errors, json_pack("{s:s%,s:s%}", "field", p->field.s, p->field.n,
+    bool has_body = x->route && x->route->body_size != BODY_NONE;
+    for (size_t i = 0; i < x->problems.count; i++) {
+        const struct problem *p = &x->problems.list[i];
+        struct str field = p->field.n ? p->field : has_body ? S("body")
+                                                            : S("query");
+        json_array_append_new(errors, json_pack("{s:s%,s:s%}", "field", field.s, field.n,
                                                 "message", p->message.s, p->message.n));
     }
     return errors;
@@ -122,9 +127,10 @@ static void refuse(struct exchange *x, int status, const char *code, const char 
 {
     json_t *problem = json_pack("{s:s,s:i,s:s,s:s}", "title", title_of(status), "status", status,
                                 "detail", detail, "code", code);
-    if (status == 422)
-        json_object_set_new(problem, "errors", errors_of(&x->problems));
-    if (status == 422 && x->problems.left_out)
+    bool by_field = status == 422 || (status == 413 && x->problems.count > 0);
+    if (by_field)
+        json_object_set_new(problem, "errors", errors_of(x));
+    if (by_field && x->problems.left_out)
         json_object_set_new(problem, "errors_left_out",
                             json_integer((json_int_t)x->problems.left_out));
     if (x->caller.request_id.n)
@@ -143,6 +149,8 @@ void exchange_refuse(struct exchange *x, const struct pawl_error *err)
         problem_add(&x->problems, "", "%s", err->message);
     if (row->http == 503)
         x->retry_after_s = 1;
+    if (err->code == PAWL_INVALID && x->problems.large == x->problems.count + x->problems.left_out)
+        row = pawl_code(PAWL_TOO_LARGE);  // nothing else is wrong
     refuse(x, row->http, row->word, err->message);
 }
 
@@ -260,10 +268,24 @@ bool exchange_cursor_name(struct exchange *x, struct str text, struct str *name)
     return str_eq(text, name_cursor(x, *name)) || refuse_cursor(x);
 }
 
+// What an id in the path of a route names.
+static const char *kind_of(const struct route *route)
+{
+    static const char *const kinds[][2] = {
+        { "/v1/executions/", "execution" },
+        { "/v1/batches/", "batch" },
+        { "/v1/artifacts/", "artifact" },
+    };
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (str_starts(str_of(route->path), str_of(kinds[i][0])))
+            return kinds[i][1];
+    return "job";
+}
+
 bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_error *err)
 {
     return id_parse(x->path_parts[part], id)
-        || fail(err, PAWL_NOT_FOUND, "there is no %.*s here",
+        || fail(err, PAWL_NOT_FOUND, "there is no %s %.*s", kind_of(x->route),
                 STR(text_clip(x->path_parts[part], 64)));
 }
 

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +16,7 @@
 #include "server/http_header.h"
 #include "server/http_listen.h"
 #include "server/http_request.h"
+#include "server/http_tls.h"
 #include "server/hub.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -23,7 +24,11 @@
 #include "server/route.h"
 #include "server/server.h"
 
-enum { HEADER_BYTES_MAX = 16 << 10,
+// What a connection has for its request line, its headers and what is said of them: more than is
+// allowed, so that who sends too much is told so by us. It is the largest that the protocol library
+// takes from the heap; a larger one it maps, which costs whole pages for each connection. Who fills
+// even that gets the library's own page, which nobody can change: see log_of_protocol.
+enum { CONNECTION_BYTES = 32 << 10,
        STREAM_PIECE = 1 << 20,
        SURPLUS_MAX = 64,     // connections past the limit that are still told so
        OTHER_FDS = 192 };    // the store's, the log's, those of commands
@@ -224,9 +229,12 @@ static size_t body_max(const struct request *r)
 static bool admitted(struct request *r)
 {
     struct exchange *x = &r->x;
-    if (guard_surplus(r->link)) {
+    const struct crowd *crowd = guard_surplus(r->link);
+    if (crowd) {
         x->retry_after_s = 1;
-        exchange_refuse_as(x, 503, "connections", "too many connections: try again later");
+        exchange_refuse_as(x, 503, crowd->code, "too many connections%s: at most %zu are served "
+                                                "at once, try again later",
+                           crowd->whose, crowd->max);
         return false;
     }
     x->route = route_find(x->method, x->path, x->path_parts, &x->arena, &r->allowed);
@@ -238,7 +246,8 @@ static bool admitted(struct request *r)
 static enum MHD_Result refuse_body(struct request *r)
 {
     r->stage = REFUSED;
-    if (r->headers.has_body || r->x.status == 400)  // unsound: who knows where the next begins
+    bool unsound = r->x.status == 400 || r->x.status == 414 || r->x.status == 431;
+    if (r->headers.has_body || unsound)  // who knows where the next begins
         guard_close_after(r->link);
     return r->headers.has_body ? request_answer(r) : MHD_YES;
 }
@@ -285,7 +294,7 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     r->x.method = str_dup(&r->x.arena, str_of(method));
     r->x.path = str_dup(&r->x.arena, str_of(url));
     r->headers.old = str_eq(str_of(version), S("HTTP/1.0"));
-    r->headers.target_foul = guard_is_foul(link);
+    r->headers.target = guard_target(link);
     headers_read(&r->headers, connection, &r->x.arena);
     if (!admitted(r))
         return refuse_body(r);
@@ -432,7 +441,9 @@ static void connected(void *self, struct MHD_Connection *connection, void **cont
     struct http *http = self;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = guard_add(http->guard, fd);
+        const struct sockaddr *from =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+        *context = guard_add(http->guard, fd, from);
     } else if (*context) {
         guard_remove(*context);
         *context = NULL;
@@ -446,54 +457,45 @@ static void *line_read(void *self, const char *uri, struct MHD_Connection *conne
     struct link *link = link_of(connection);
     if (link) {
         guard_headers(link);
-        guard_foul(link, !target_is_plain(uri));
+        guard_note_target(link, target_look(uri));
     }
     return NULL;
 }
 
-// ----- the server
-
-static bool read_file(struct arena *arena, struct str path, char **text, struct pawl_error *err)
+// The protocol library answers by itself what it cannot read or has no room for, asks nobody and
+// closes. What it says of that in its log is all there is to count by.
+static void log_of_protocol(void *self, const char *format, va_list arguments)
 {
-    enum { BYTES_MAX = 1 << 20 };
-    FILE *file = fopen(str_cstr(arena, path), "re");
-    if (!file)
-        return fail(err, PAWL_INVALID, "tls: cannot read %.*s: %s", STR(path), strerror(errno));
-    *text = arena_alloc(arena, BYTES_MAX);
-    size_t n = *text ? fread(*text, 1, BYTES_MAX - 1, file) : 0;
-    fclose(file);
-    return n > 0 || fail(err, PAWL_INVALID, "tls: %.*s is empty", STR(path));
+    static const char answered[] = "Error processing request (HTTP response code is %u";
+    struct http *http = self;
+    if (strncmp(format, answered, sizeof answered - 1) == 0)
+        metrics_http(http->server->metrics, "other", "other", va_arg(arguments, int));
 }
+
+// ----- the server
 
 bool http_start(struct http *http, struct pawl_error *err)
 {
     const struct config *config = atomic_load(&http->server->config);
     const struct config_limits *limits = &config->limits;
     SCOPED(arena) struct arena arena = {0};
-    char *certificate = NULL, *key = NULL;
+    struct MHD_OptionItem keys[TLS_OPTIONS];
     bool tls = config->tls.certificate.n > 0;
-    if (tls
-        && (!read_file(&arena, config->tls.certificate, &certificate, err)
-            || !read_file(&arena, config->tls.key, &key, err)))
+    if (!tls_options(config, &arena, keys, err))
         return false;
-    struct MHD_OptionItem keys[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, certificate },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, key },
-        { MHD_OPTION_END, 0, NULL },
-    };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME
-                   | (tls ? MHD_USE_TLS : 0);
+                   | MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0);
     http->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, http,
+        MHD_OPTION_EXTERNAL_LOGGER, log_of_protocol, http,
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)http->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, connected, http,
         MHD_OPTION_URI_LOG_CALLBACK, line_read, http,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->idle_us / SECONDS(1)),
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->connections_max + SURPLUS_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)limits->connections_per_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX,
-        MHD_OPTION_ARRAY, tls ? keys : keys + 2,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_ARRAY, keys,
         MHD_OPTION_END);
     const char *hint = tls ? ": look at tls.certificate and tls.key" : "";
     return http->daemon || fail(err, PAWL_STORE, "the HTTP server cannot start%s", hint);
@@ -533,8 +535,10 @@ bool http_open(struct http **opened, struct server *server, bool everybody_is_ad
         .header_us = config->limits.header_us,
         .body_us = config->limits.body_us,
         .connections_max = http->connections_max,
+        .per_address_max = (size_t)config->limits.connections_per_address,
         .plain = config->tls.certificate.n == 0,
         .metrics = server->metrics,
+        .log = server->log,
     };
     return listener_open(&http->listener, &config->listen, err)
         && may_listen(http, everybody_is_admin, err) && guard_open(&http->guard, &guard, err);

@@ -5,20 +5,41 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "server/http_address.h"
+#include "server/log.h"
+#include "server/log_seldom.h"
 #include "server/metrics.h"
 
 #define BUSY_US_MAX SECONDS(30)
+
+enum { TOLD_MAX = 8 };  // connections of one address past its limit that are still told so
+enum { CROWD_ALL, CROWD_ADDRESS, CROWDS };
+
+static const struct {
+    const char *code, *whose, *setting;
+} crowds[] = {
+    [CROWD_ALL] = { "connections", "", "limits.connections" },
+    [CROWD_ADDRESS] = { "connections_per_address", " from this address",
+                        "limits.connections_per_address" },
+};
+_Static_assert(countof(crowds) == CROWDS, "one row per limit");
 
 struct link {
     struct guard *guard;
     int fd;
     int64_t deadline;  // monotonic; 0: none
-    bool surplus, closes, foul;
+    struct address *address;      // NULL: not counted
+    const struct crowd *surplus;  // NULL: there is room for it
+    bool closes;
+    enum target target;
     struct link *next, **place;
 };
 
 struct guard {
     struct guard_options options;
+    struct crowd crowds[CROWDS];
+    struct addresses addresses;      // with `refused` the HTTP thread's
+    struct seldom refused[CROWDS];
     pthread_t thread;
     bool has_thread;
 
@@ -84,6 +105,10 @@ bool guard_open(struct guard **guard, const struct guard_options *options, struc
     if (!g)
         return fail(err, PAWL_NO_MEMORY, "no memory for the server");
     g->options = *options;
+    const size_t most[] = { [CROWD_ALL] = options->connections_max,
+                            [CROWD_ADDRESS] = options->per_address_max };
+    for (size_t i = 0; i < CROWDS; i++)
+        g->crowds[i] = (struct crowd){ crowds[i].code, crowds[i].whose, most[i] };
     pthread_mutex_init(&g->mutex, NULL);
     pthread_cond_init(&g->changed, NULL);
     g->has_thread = pthread_create(&g->thread, NULL, watch, g) == 0;
@@ -105,7 +130,35 @@ void guard_close(struct guard *g)
     free(g);
 }
 
-struct link *guard_add(struct guard *g, int fd)
+// Which limit `count` connections are beyond, so many of them from this address.
+static size_t beyond(const struct guard *g, size_t count, const struct address *address)
+{
+    if (address && address->connections > g->crowds[CROWD_ADDRESS].max)
+        return CROWD_ADDRESS;
+    return count > g->crowds[CROWD_ALL].max ? CROWD_ALL : CROWDS;
+}
+
+static void turn_away(struct link *link, size_t crowd)
+{
+    struct guard *g = link->guard;
+    const struct guard_options *o = &g->options;
+    int64_t times;
+    link->surplus = &g->crowds[crowd];
+    metrics_refused(o->metrics, crowds[crowd].code);
+    if (crowd == CROWD_ADDRESS && link->address->connections > link->surplus->max + TOLD_MAX)
+        shutdown(link->fd, SHUT_RDWR);
+    if (!seldom_due(&g->refused[crowd], world_monotonic(o->world), &times))
+        return;
+    log_write(o->log, &(struct log_entry){
+                          .level = LOG_LEVEL_WARNING,
+                          .event = "CONNECTIONS_REFUSED",
+                          .message = S("there are as many connections as may be"),
+                          .fields = { LOG_TEXT("limit", str_of(crowds[crowd].setting)),
+                                      LOG_INT("max", (int64_t)link->surplus->max),
+                                      LOG_INT("times", times) } });
+}
+
+struct link *guard_add(struct guard *g, int fd, const struct sockaddr *from)
 {
     struct link *link = calloc(1, sizeof *link);
     if (!link)
@@ -113,15 +166,18 @@ struct link *guard_add(struct guard *g, int fd)
     link->guard = g;
     link->fd = fd;
     pthread_mutex_lock(&g->mutex);
-    link->surplus = ++g->count > g->options.connections_max;
+    size_t count = ++g->count;
     link->next = g->links;
     link->place = &g->links;
     if (link->next)
         link->next->place = &link->next;
     g->links = link;
     pthread_mutex_unlock(&g->mutex);
-    if (link->surplus)
-        metrics_refused(g->options.metrics, "connections");
+    if (g->options.per_address_max > 0)
+        link->address = address_take(&g->addresses, from);
+    size_t crowd = beyond(g, count, link->address);
+    if (crowd < CROWDS)
+        turn_away(link, crowd);
     guard_headers(link);
     return link;
 }
@@ -147,6 +203,7 @@ void guard_remove(struct link *link)
         link->next->place = link->place;
     g->count--;
     pthread_mutex_unlock(&g->mutex);
+    address_give(link->address);
     free(link);
 }
 
@@ -173,7 +230,7 @@ void guard_rest(struct link *link)
     set_deadline(link, 0);
 }
 
-bool guard_surplus(const struct link *link)
+const struct crowd *guard_surplus(const struct link *link)
 {
     return link->surplus;
 }
@@ -193,12 +250,12 @@ int guard_fd(const struct link *link)
     return link->fd;
 }
 
-void guard_foul(struct link *link, bool foul)
+void guard_note_target(struct link *link, enum target target)
 {
-    link->foul = foul;
+    link->target = target;
 }
 
-bool guard_is_foul(const struct link *link)
+enum target guard_target(const struct link *link)
 {
-    return link->foul;
+    return link->target;
 }

@@ -50,6 +50,7 @@ static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *
     struct str name = { key, key_bytes }, text = { value, value ? value_bytes : 0 };
     (void)kind;
     c->headers->count++;
+    c->headers->bytes += name.n + text.n;
     c->headers->foul |= foul(name, text);
     for (size_t i = 0; i < countof(rows); i++) {
         if (strcasecmp(rows[i].name, key) != 0)
@@ -80,22 +81,24 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-bool target_is_plain(const char *target)
+enum target target_look(const char *target)
 {
     bool in_path = true;
+    if (strlen(target) > TARGET_BYTES_MAX)
+        return TARGET_LONG;
     for (const char *c = target; *c; c++) {
         in_path &= *c != '?';
         if (*c <= ' ' || *c > '~')
-            return false;
+            return TARGET_FOUL;
         if (*c != '%')
             continue;
         int high = hex_digit(c[1]), low = high < 0 ? -1 : hex_digit(c[2]);
         int code = 16 * high + low;
         if (low < 0 || code == 0 || (in_path && code == '/'))
-            return false;
+            return TARGET_FOUL;
         c += 2;
     }
-    return true;
+    return TARGET_PLAIN;
 }
 
 // ----- the query

@@ -94,12 +94,18 @@ static int64_t now_of(const struct identities *all)
 
 // ----- the header
 
-// One scheme, in any case, one space, one key.
-static bool bearer(struct str header, struct api_key *key)
+// One scheme, in any case, one space; what follows. Empty: it is something else.
+static struct str sent_key(struct str header)
 {
     const struct str scheme = S("Bearer ");
     return header.n > scheme.n && strncasecmp(header.s, scheme.s, scheme.n) == 0
-        && api_key_parse((struct str){ header.s + scheme.n, header.n - scheme.n }, key);
+             ? (struct str){ header.s + scheme.n, header.n - scheme.n }
+             : S("");
+}
+
+static bool bearer(struct str header, struct api_key *key)
+{
+    return api_key_parse(sent_key(header), key);
 }
 
 static bool refuse(struct identities *all, const char *why, struct pawl_error *err)
@@ -114,6 +120,9 @@ static bool refuse_header(struct identities *all, struct str header, struct pawl
 {
     if (header.n == 0)
         return refuse(all, "a key is needed: Authorization: Bearer KEY", err);
+    if (str_starts(sent_key(header), S("pawl_")))
+        return refuse(all, "the key is mistyped or cut, its checksum says: copy it again, whole",
+                      err);
     return refuse(all, "the Authorization header holds no key: it is Bearer and one key", err);
 }
 

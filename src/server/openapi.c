@@ -41,9 +41,9 @@ static const struct {
     bool (*may)(const struct route *route);
 } common[] = {
     { 400, any },        { 401, asks_who },   { 403, asks_who },   { 408, any },
-    { 413, takes_body }, { 415, takes_body }, { 421, asks_who },   { 422, any },
-    { 429, asks_who },   { 431, any },        { 500, uses_store }, { 503, any },
-    { 507, writes },
+    { 413, takes_body }, { 414, any },        { 415, takes_body }, { 421, asks_who },
+    { 422, any },        { 429, asks_who },   { 431, any },        { 500, uses_store },
+    { 503, any },        { 507, writes },
 };
 
 // ----- parameters
@@ -331,7 +331,8 @@ static const char about[] =
     "milliseconds, ids UUIDv7. A field that is null in a request counts as left out; an unknown "
     "one is refused. Whatever is refused is application/problem+json. Lists are read with "
     "`limit` and `cursor`. The headers X-Request-Id and traceparent are taken up and returned. "
-    "A path that is not here is 404, a method that a path does not have 405.";
+    "A path that is not here is 404, a method that a path does not have 405. HEAD is there where "
+    "GET is, and answers the same without the body; not for a stream.";
 
 static json_t *document(struct sheet *sheet)
 {

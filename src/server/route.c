@@ -1,6 +1,8 @@
 // Finding the route of a request: a walk over the tables, part by part.
 #include "server/route.h"
 
+#include <string.h>
+
 #include "server/feed.h"
 
 static const struct routes *const tables[] = {
@@ -57,6 +59,18 @@ static bool matches(struct str pattern, struct str path, struct str *parts)
     return pattern.n == 0 && path.n == 0;
 }
 
+// HEAD is there where GET is, and is the same route, which the protocol library answers without the
+// body. Not for a stream: it has no end, and so no length.
+static bool has_head(const struct route *route)
+{
+    return strcmp(route->method, "GET") == 0 && strcmp(route->schema, "EventStream") != 0;
+}
+
+static bool takes(const struct route *route, struct str method)
+{
+    return str_eq(method, str_of(route->method)) || (str_eq(method, S("HEAD")) && has_head(route));
+}
+
 const struct route *route_find(struct str method, struct str path, struct str *parts,
                                struct arena *arena, struct str *allowed)
 {
@@ -66,10 +80,10 @@ const struct route *route_find(struct str method, struct str path, struct str *p
     for (size_t i = 0; !slash && (route = route_at(i)) != NULL; i++) {
         if (!matches(str_of(route->path), path, parts))
             continue;
-        if (str_eq(method, str_of(route->method)))
+        if (takes(route, method))
             return *allowed = S(""), route;
-        *allowed = allowed->n ? str_format(arena, "%.*s, %s", STR(*allowed), route->method)
-                              : str_of(route->method);
+        *allowed = str_format(arena, "%.*s%s%s%s", STR(*allowed), allowed->n ? ", " : "",
+                              route->method, has_head(route) ? ", HEAD" : "");
     }
     return NULL;
 }

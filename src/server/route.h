@@ -14,7 +14,7 @@ enum route_kind {
 };
 
 struct route {
-    const char *method;
+    const char *method;          // GET is also HEAD, unless it is a stream
     const char *path;            // {name} stands for one part
     bool open;                   // nobody is asked who he is; else ...
     bool open_on_loopback;       // ... on a server that only this machine can reach

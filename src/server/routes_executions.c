@@ -187,9 +187,11 @@ static void commit_check(struct exchange *x, struct call *c, const char *prefix)
                     "comes after the commit phase that `finish` announces");
     if (c->result)
         c->result_text = json_text(&x->arena, c->result);
-    if (c->result_text.n > (size_t)most)
+    if (c->result_text.n > (size_t)most) {
+        x->problems.large++;
         problem_add(&x->problems, str_format(&x->arena, "%sresult", prefix).s,
                     "has %zu bytes: at most %lld are kept", c->result_text.n, (long long)most);
+    }
     check_follow_ups(x, c, prefix);
     take_annotations(x, c);
     take_artifacts(x, c, prefix);

@@ -463,14 +463,16 @@ static const struct schema_field problem_fields[] = {
     { "detail", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong and what is allowed, for people" },
     { "code", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong, for programs" },
     { "errors", SCHEMA_OBJECT, LIST | OPTIONAL, NULL, "FieldProblem",
-      "with 422: every problem of what was sent, the first 100 of them" },
+      "with 422, and with 413 of a field: every problem of what was sent, the first 100 of "
+      "them" },
     { "errors_left_out", SCHEMA_NUMBER, OPTIONAL, NULL, NULL,
       "how many more problems there are; else there are no more" },
     { "request_id", SCHEMA_TEXT, OPTIONAL, NULL, NULL, "to find it in the log" },
 };
 
 static const struct schema_field field_problem_fields[] = {
-    { "field", SCHEMA_TEXT, 0, NULL, NULL, "such as `jobs[3].payload`; empty: the whole" },
+    { "field", SCHEMA_TEXT, 0, NULL, NULL,
+      "such as `jobs[3].payload`; `body` or `query`: the whole" },
     { "message", SCHEMA_TEXT, 0, NULL, NULL, "what is wrong with it" },
 };
 

@@ -11,6 +11,7 @@
 #include "server/config.h"
 #include "server/identity.h"
 #include "server/letter_pace.h"
+#include "server/log_seldom.h"
 
 struct alerter;
 struct aside;
@@ -61,6 +62,7 @@ struct server {
     uint8_t secret[HASH_SECRET_BYTES];  // the store's: for cursors
 
     struct letter_pace letter_pace;
+    struct seldom wrong_keys;     // how often the log tells of them
     struct turns turns;           // of queues; only operations of the pipeline touch it
     _Atomic(const struct queue_terms *) terms;
 

@@ -143,13 +143,13 @@ test('one job through its life', { timeout: 60000 }, async () => {
 test('--wait follows a job to its end', { timeout: 60000 }, async () => {
   const good = await byServer(['enqueue', 'good', '--wait']);
   assert.equal(good.status, 0, good.err);
-  assert.match(good.out, /QUEUED\n.*SUCCEEDED\n$/);
+  assert.match(good.out, /QUEUED\n.*SUCCEEDED\nresult: \{"answer":42\}\n$/);
   assert.match(good.err, /^waiting for [0-9a-f-]{36} \.\.\.$/m);
   const told = await byServer(['enqueue', 'good', '--wait', '--json']);
   assert.deepEqual(JSON.parse(told.out).result, { answer: 42 });
   const bad = await byServer(['enqueue', 'bad', '--wait']);
   assert.equal(bad.status, 1);
-  assert.match(bad.out, /FAILED\n$/);
+  assert.match(bad.out, /FAILED\nerror: \w+: .+\n$/);
 });
 
 test('queues: list, pause, resume, purge', { timeout: 60000 }, async () => {

@@ -95,7 +95,10 @@ test('SLOT_1_an_exclusive_worker_refuses_a_second_one', async () => {
   const first = spawn(pawl, words, { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise((resolve) => first.on('close', resolve));
   await new Promise((resolve) => first.stdout.once('data', resolve));
-  assert.throws(() => execFileSync(pawl, words, { stdio: 'pipe' }), (error) => error.status === 4);
+  assert.throws(() => execFileSync(pawl, words, { stdio: 'pipe' }), (error) => {
+    assert.match(String(error.stderr), /another `pawl serve --exclusive` works on store .*: stop/);
+    return error.status === 4;
+  });
   first.kill('SIGTERM');
   assert.equal(await ended, 0);
   rmSync(directory, { recursive: true });

@@ -24,7 +24,7 @@ const job = (key) => ({ job_type: 'type.a', payload: {}, idempotency_key: key, q
 const yearly = { job_type: 'type.a', cron: '0 0 1 1 *', coalesce: true, max_instances: 1,
                  misfire_grace_time: '5m', expected_max_runtime: '1m' };
 const slot = '2026-01-01T00:00:00Z';
-const routes = [
+const written = [
   ['GET', '/healthz', 'open'],
   ['GET', '/readyz', 'open'],
   ['GET', '/openapi.json', 'open'],
@@ -106,6 +106,9 @@ const routes = [
   ['GET', '/v1/keys', 'keys'],
   ['DELETE', '/v1/keys/{key}', 'keys'],
 ];
+const heads = written.filter(([method, path]) => method === 'GET' && path !== '/v1/events')
+  .map(([, ...route]) => ['HEAD', ...route]);
+const routes = [...written, ...heads];
 
 // ----- two tenants, one of them with two projects
 
@@ -140,7 +143,8 @@ async function ask([method, path, , body, query = ''], at, key, headers) {
   const text = stream && answer.ok ? '' : await answer.text();
   if (stream) controller.abort();
   return { status: answer.status, headers: answer.headers, text,
-           body: /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null };
+           body: text && /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text)
+                                                                            : null };
 }
 
 // A job of the project in a queue of its own, leased and started by `worker-a`.
@@ -291,6 +295,23 @@ test('a wrong secret and an unknown key get the same answer', async () => {
   const [secret, id] = await Promise.all(['wrong secret', 'unknown id'].map(
     (name) => ask(['GET', '/v1/jobs'], nobody, bad[name])));
   assert.deepEqual(seen(secret, {}), seen(id, {}));
+});
+
+test('a key that is mistyped or cut is told so, and nothing of it', async () => {
+  for (const name of ['wrong checksum', 'no secret', 'empty secret', 'too much']) {
+    const { body } = await ask(['GET', '/v1/jobs'], nobody, bad[name]);
+    assert.match(body.detail, /^the key is mistyped or cut, its checksum says: copy it again/);
+  }
+  const { body } = await ask(['GET', '/v1/jobs'], nobody, bad.malformed);
+  assert.match(body.detail, /holds no key/);
+});
+
+test('OPS_12_wrong_keys_are_in_the_log_once_a_minute', async () => {
+  for (let i = 0; i < 20; i++) await ask(['GET', '/v1/jobs'], nobody, bad['unknown id']);
+  const lines = server.log.split('\n').filter((line) => line.includes('KEY_REFUSED'));
+  assert.ok(lines.length >= 1 && lines.length <= 2, `${lines.length} lines`);
+  for (const line of lines) assert.ok(JSON.parse(line).times >= 1, line);
+  assert.ok(!server.log.includes(bad['unknown id']));
 });
 
 test('every route with every role is allowed or 403 as the table says', async () => {

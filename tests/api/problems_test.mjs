@@ -115,3 +115,68 @@ test('OPS_1_a_bulk_is_told_how_many_problems_are_not_in_the_list', async () => {
   const alone = await server.post('/v1/jobs', { ...bad(1), zz: 1 });
   assert.deepEqual(alone.body.errors.map(({ field }) => field), ['jobs', 'jobs[0].payload']);
 });
+
+test('OPS_1_a_lease_of_a_queue_or_type_that_cannot_be_is_refused_by_name', async () => {
+  const least = { worker_id: 'w', queues: ['q:default'] };
+  const lease = (more) => ['POST', '/v1/leases', { ...least, ...more }];
+  assert.deepEqual(await named(...lease({ queues: ['q:default', 'no queue!', '-/-'] })),
+                   ['queues[1]', 'queues[2]']);
+  assert.deepEqual(await named(...lease({ queues: ['x'.repeat(129)] })), ['queues[0]']);
+  assert.deepEqual(await named(...lease({ job_types: ['a', '-b', 'c d'] })),
+                   ['job_types[1]', 'job_types[2]']);
+});
+
+test('OPS_1_a_problem_of_the_whole_is_named_by_where_it_is', async () => {
+  assert.deepEqual(await named('PATCH', `/v1/jobs/${held.job.job_id}`, {}), ['body']);
+  assert.deepEqual(await named('POST', '/v1/jobs/cancel', {}), ['body']);
+});
+
+test('OPS_1_what_is_too_large_is_413_and_named', async () => {
+  const payload = { text: 'x'.repeat(1 << 20) };
+  const large = { ...goodJob, payload, idempotency_key: 'large' };
+  const verb = (name) => `/v1/executions/${held.exec_id}/${name}`;
+  for (const [path, body, field] of [
+    ['/v1/jobs', large, 'payload'],
+    ['/v1/jobs', { jobs: [goodJob, large] }, 'jobs[1].payload'],
+    ['/v1/batches', { jobs: [large] }, 'jobs[0].payload'],
+    [verb('commit'), { ...who, result: payload }, 'result'],
+    ['/v1/executions/batch', { operations: [
+      { op: 'commit', exec_id: held.exec_id, ...who, result: payload }] }, 'operations[0].result'],
+  ]) {
+    const answer = await server.post(path, body);
+    assert.deepEqual([answer.status, answer.body.code], [413, 'too_large'], answer.text);
+    assert.deepEqual(answer.body.errors.map((error) => error.field), [field], path);
+    assert.match(answer.body.detail, /at most 1048576 /);
+  }
+  const both = await server.post('/v1/jobs', { ...large, queue: 'no queue!' });
+  assert.deepEqual([both.status, both.body.errors.map(({ field }) => field)],
+                   [422, ['payload', 'queue']]);
+});
+
+test('OPS_1_a_body_that_cannot_be_read_is_told_what_where_and_what_is_allowed', async () => {
+  const deep = (levels) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  for (const [body, detail] of [
+    [deep(33), /^JSON line 1 column 161: nested too deeply, at most 32 levels are allowed$/],
+    ['{"a": 1,\n "a": 2}',
+     /^JSON line 2 column 4: this key is already in the object: each may be there once$/],
+    ['[1]', /^the body is a JSON array: it must be an object$/],
+    ['"x"', /^the body is a JSON string: it must be an object$/],
+    ['', /^JSON line 1 column 0: the text is empty$/],
+    ['{"a": ', /^JSON line 1 column \d+: the text ends before the value does$/],
+  ]) {
+    const answer = await server.ask('POST', '/v1/jobs', undefined, { body });
+    assert.deepEqual([answer.status, answer.body.code], [400, 'not_json'], body);
+    assert.match(answer.body.detail, detail);
+  }
+});
+
+test('OPS_10_what_is_not_there_is_told_with_its_kind', async () => {
+  for (const [path, kind] of [['/v1/jobs/nope', 'job'], ['/v1/jobs/nope/explain', 'job'],
+                              ['/v1/batches/nope', 'batch'], ['/v1/artifacts/nope', 'artifact'],
+                              ['/v1/deadletter/nope', 'job'],
+                              ['/v1/executions/nope/steps/a?worker_id=w&attempt=1', 'execution'],
+                              ['/v1/schedules/nope', 'schedule']]) {
+    const { status, body } = await server.get(path);
+    assert.deepEqual([status, body.detail], [404, `there is no ${kind} nope`], path);
+  }
+});
