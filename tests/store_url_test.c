@@ -43,8 +43,10 @@ TEST(the_options_of_a_url_that_are_ours_are_not_for_libpq)
 
 TEST(a_schema_is_a_plain_name)
 {
-    static const char *const bad[] = { "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b", "a{", "a`",
-                                       "a/", "a:", LONG_NAME "x" };
+    static const char *const bad[] = {
+        "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b", "a{", "a`", "a/", "a:",
+        LONG_NAME "x",
+    };
     static const char *const good[] = { "a", "z_09", "_a", LONG_NAME };
     struct server_url parts;
     struct pawl_error err = {0};

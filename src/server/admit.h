@@ -7,9 +7,9 @@
 #include "server/exchange.h"
 
 enum {
-    TARGET_BYTES_MAX = 8 << 10,
-    HEADER_BYTES_MAX = 16 << 10,  // of all names and values together
-    HEADERS_MAX = 100,
+    TARGET_BYTES_MAX = 4 << 10,
+    HEADER_BYTES_MAX = 8 << 10,  // of all names and values together
+    HEADERS_MAX = 64,
 };
 
 // What the target of a request line is, before anybody looks for what is there.

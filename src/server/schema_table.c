@@ -442,8 +442,7 @@ static const struct schema_field worker_fields[] = {
     { "worker_id", SCHEMA_TEXT, 0, NULL, NULL, "as it names itself" },
     { "instance", SCHEMA_TEXT, NULLABLE, NULL, NULL, "a process of Pawl; null: a remote worker" },
     { "executions", SCHEMA_NUMBER, 0, NULL, NULL, "how many it holds of the org" },
-    { "first_seen_at", SCHEMA_TIME, NULLABLE, NULL, NULL,
-      "when it first leased, or its process started" },
+    { "first_seen_at", SCHEMA_TIME, NULLABLE, NULL, NULL, "its first lease, or its start" },
     { "lease_expires_at", SCHEMA_TIME, NULLABLE, NULL, NULL,
       "the latest of their ends; null: it holds none" },
 };
