@@ -1,7 +1,12 @@
 // News from other processes, by notifications of the server (RUN-10).
+#include <poll.h>
+#include <string.h>
+
 #include "fixture.h"
 
 #include "store/bell.h"
+#include "store/postgres_library.h"
+#include "store/server_bell.h"
 
 #define LONG_US SECONDS(60)
 #define QUIET_US MILLISECONDS(700)
@@ -156,4 +161,109 @@ TEST_EACH_DB(RUN_10_news_of_another_store_ring_nobody)
     EXPECT(!bell_wait(ear.bell, QUIET_US));
     db_close(other.db);
     ear_close(&ear);
+}
+
+// ----- a session that is lost comes back, whatever fails on the way
+
+static int refuse_input(PGconn *connection)
+{
+    (void)connection;
+    return 0;
+}
+
+static int refuse_query(PGconn *connection, const char *sql)
+{
+    (void)connection, (void)sql;
+    return 0;
+}
+
+static PGconn *start_nothing(const char *const *keywords, const char *const *values, int expand)
+{
+    (void)keywords, (void)values, (void)expand;
+    return NULL;
+}
+
+static ConnStatusType is_bad(const PGconn *connection)
+{
+    (void)connection;
+    return CONNECTION_BAD;
+}
+
+static PostgresPollingStatusType poll_failed(PGconn *connection)
+{
+    (void)connection;
+    return PGRES_POLLING_FAILED;
+}
+
+static PostgresPollingStatusType poll_on(PGconn *connection)
+{
+    (void)connection;
+    return PGRES_POLLING_READING;
+}
+
+static ExecStatusType is_refused(const PGresult *result)
+{
+    (void)result;
+    return PGRES_FATAL_ERROR;
+}
+
+enum way { NO_START, BAD_START, NO_POLL, NO_END, NO_QUERY, NO_LISTEN, WAYS };
+
+static void fail_by(enum way way)
+{
+    const struct libpq real = pq;
+    struct libpq by[WAYS] = { real, real, real, real, real, real };
+    by[NO_START].connectStartParams = start_nothing;
+    by[BAD_START].status = is_bad;
+    by[NO_POLL].connectPoll = poll_failed;
+    by[NO_END].connectPoll = poll_on;
+    by[NO_QUERY].sendQuery = refuse_query;
+    by[NO_LISTEN].resultStatus = is_refused;
+    pq = by[way];
+}
+
+// One look when there is something to see, or when it is time.
+static bool look(struct server_bell *bell, int64_t *now)
+{
+    int64_t until = 0;
+    struct pollfd fd = server_bell_poll(bell, &until);
+    if (poll(&fd, 1, 20) == 0)
+        *now = until < INT64_MAX ? until : *now;
+    return server_bell_look(bell, *now);
+}
+
+TEST_EACH_DB(RUN_10_a_session_that_is_lost_listens_again_whatever_fails_on_the_way)
+{
+    enum { LOOKS = 40 };
+    struct server_bell *bell = NULL;
+    struct pawl_error err = {0};
+    int64_t now = 0;
+    MUST(server_bell_open(&bell, box->url, "me", &err));
+    const struct libpq real = pq;
+    for (enum way way = 0; way < WAYS; way++) {
+        pq.consumeInput = refuse_input;
+        EXPECT(!server_bell_look(bell, now) && !server_bell_hears(bell));
+        pq = real;
+        fail_by(way);
+        for (int i = 0; i < LOOKS; i++)
+            EXPECT(!look(bell, &now) && !server_bell_hears(bell));
+        pq = real;
+        bool news = false;
+        for (int i = 0; i < 10 * LOOKS && !server_bell_hears(bell); i++)
+            news = look(bell, &now);
+        EXPECT(news && server_bell_hears(bell));  // something may have been told meanwhile
+        EXPECT(server_bell_posted(bell) && !server_bell_posted(bell));
+    }
+    server_bell_close(bell);
+}
+
+TEST_EACH_DB(RUN_10_a_server_that_lets_nobody_listen_is_told_of)
+{
+    struct server_bell *bell = NULL;
+    struct pawl_error err = {0};
+    const struct libpq real = pq;
+    fail_by(NO_LISTEN);
+    EXPECT_REFUSED(PAWL_BUSY, server_bell_open(&bell, box->url, "me", &err));
+    pq = real;
+    EXPECT(bell == NULL && strstr(err.message, "cannot listen for news") != NULL);
 }
