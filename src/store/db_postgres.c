@@ -178,6 +178,7 @@ static bool commit(struct db *db, struct pawl_error *err)
                                  postgres->url.shown);
     }
     const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
+    // defensive: we put nothing off, and what an application does is looked at before (guest.h)
     bool constraint = state && strncmp(state, "23", 2) == 0;
     struct pawl_error why = {0};
     if (!postgres_failed(postgres, result, "commit refused", &why) && db->lost && writing)

@@ -196,6 +196,7 @@ static bool commit(struct db *db, struct pawl_error *err)
         give_lock(sqlite);
         return true;
     }
+    // defensive: we put no constraint off, and an application's are looked at before (guest.h)
     if ((result & 0xff) == SQLITE_CONSTRAINT)
         return fail(err, PAWL_CONFLICT, "%s: commit refused: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
