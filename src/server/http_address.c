@@ -40,7 +40,8 @@ static struct address *add(struct address **chain, const unsigned char bytes[16]
     address->place = chain;
     if (address->next)
         address->next->place = &address->next;
-    return *chain = address;
+    *chain = address;
+    return address;
 }
 
 struct address *address_take(struct addresses *all, const struct sockaddr *of)
