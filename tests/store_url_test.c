@@ -45,7 +45,6 @@ TEST(a_schema_is_a_plain_name)
 {
     static const char *const bad[] = {
         "", "a-b", "a;drop table x", "A", "1a", "pg_temp", "a\"b", "a{", "a`", "a/", "a:",
-        LONG_NAME "x",
     };
     static const char *const good[] = { "a", "z_09", "_a", LONG_NAME };
     struct server_url parts;
@@ -54,6 +53,8 @@ TEST(a_schema_is_a_plain_name)
         struct str url = str_format(test_arena(), "postgres://h/d?schema=%s", bad[i]);
         EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), url, &parts, &err));
     }
+    struct str longer = S("postgres://h/d?schema=" LONG_NAME "d");
+    EXPECT_REFUSED(PAWL_USAGE, server_url_parse(test_arena(), longer, &parts, &err));
     for (size_t i = 0; i < countof(good); i++) {
         struct str url = str_format(test_arena(), "postgres://h/d?schema=%s", good[i]);
         MUST(server_url_parse(test_arena(), url, &parts, &err));
