@@ -46,6 +46,31 @@ TEST(OPS_12_what_is_no_secret_stays_as_it_is)
         expect_str(redact(test_arena(), str_of(texts[i])), str_of(texts[i]), PLACE(texts[i]));
 }
 
+TEST(OPS_12_values_known_to_be_secret_are_masked_whole)
+{
+    char *const values[] = {
+        (char[]){ "secret1" }, (char[]){ "secret1234" }, (char[]){ "4secret" },
+        (char[]){ "line one\nline two\n" }, (char[]){ "short" }, (char[]){ "aaaaaa" }, NULL,
+    };
+    static const struct {
+        const char *text, *clean;
+    } cases[] = {
+        { "is secret1 it", "is *** it" },
+        { "secret1234", "***" },                    // not the tail of the longer one
+        { "secret1234secret", "***" },              // nor of one that overlaps it
+        { "secret1, secret1234", "***, ***" },
+        { "line two, then line one", "***, then ***" },
+        { "aaaaaaaaab", "***b" },
+        { "short", "short" },
+        { "secret", "secret" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < countof(cases); i++)
+        expect_str(redact_values(test_arena(), str_of(cases[i].text), values),
+                   str_of(cases[i].clean), PLACE(cases[i].text));
+    expect_str(redact_values(test_arena(), S("secret1"), NULL), S("secret1"), PLACE("none"));
+}
+
 TEST(OPS_12_redacting_any_text_gives_a_bounded_text)
 {
     static const char *const pieces[] = {

@@ -177,33 +177,40 @@ struct str redact(struct arena *arena, struct str given)
     return buf_str(&clean);
 }
 
-static struct str mask_value(struct arena *arena, struct str text, struct str value)
+// Marks every place of the value, also those within another one: of two secrets of which one begins
+// the other, or that overlap, no part may stay.
+static void mark(struct str text, struct str value, bool *marked)
 {
-    const char *at = text.n ? memmem(text.s, text.n, value.s, value.n) : NULL;
-    if (!at)
-        return text;
-    struct buf clean = buf_new(arena, text.n + MASK.n);
-    for (; at; at = text.n ? memmem(text.s, text.n, value.s, value.n) : NULL) {
-        size_t before = (size_t)(at - text.s);
-        buf_add(&clean, (struct str){ text.s, before });
-        buf_add(&clean, MASK);
-        text = (struct str){ at + value.n, text.n - before - value.n };
+    const char *end = text.s + text.n, *from = text.s, *at;
+    while (from < end && (at = memmem(from, (size_t)(end - from), value.s, value.n))) {
+        memset(marked + (at - text.s), true, value.n);
+        from = at + 1;
     }
-    buf_add(&clean, text);
-    return buf_str(&clean);
 }
 
 struct str redact_values(struct arena *arena, struct str text, char *const *values)
 {
-    for (; values && *values; values++) {
+    if (!values || !*values)
+        return text;
+    bool *marked = arena_alloc(arena, text.n + 1);
+    struct buf clean = buf_new(arena, text.n + MASK.n);  // a mask is shorter than what it hides
+    if (!marked)
+        return MASK;
+    for (; *values; values++) {
         struct str rest = str_of(*values), line;
         for (bool more = true; more;) {
             more = str_cut(rest, '\n', &line, &rest);
             if (line.n >= VALUE_BYTES_MIN)
-                text = mask_value(arena, text, line);
+                mark(text, line, marked);
         }
     }
-    return text;
+    for (size_t i = 0; i < text.n; i++) {
+        if (!marked[i])
+            buf_add_char(&clean, text.s[i]);
+        else if (i == 0 || !marked[i - 1])
+            buf_add(&clean, MASK);
+    }
+    return buf_str(&clean);
 }
 
 struct str redact_error(struct arena *arena, struct str text, size_t bytes_max)
