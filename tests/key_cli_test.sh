@@ -15,6 +15,7 @@ shape='pawl_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}'
 
 expect OPS_10_a_first_key_that_is_no_admins_closes_the_door_and_says_so 0 'none of role admin' \
     key create --role viewer --org $org --store sqlite:first.db
+check OPS_10_and_its_key_is_shown grep -qE "^$shape\$" .out
 expect OPS_10_create_warns 0 "only time the key is shown" key create --role admin --org $org
 key=$("$pawl" key create --role worker --org $org --project $one --project $two --name w-1 \
     2>/dev/null)
@@ -33,6 +34,8 @@ absent OPS_10_a_list_is_of_one_org_only "$id" "$pawl" key list
 echo 'auth: {environment: test}' >test.yaml
 expect OPS_10_a_key_of_the_store_has_the_environment_of_the_configuration 0 '^pawl_test_' \
     key create --role viewer --config test.yaml
+expect OPS_10_a_server_has_a_configuration_of_its_own 2 '\-\-config is for a store' \
+    key create --role viewer --config test.yaml --server http://127.0.0.1:1
 expect OPS_10_a_role_is_needed 2 'needs --role' key create
 expect OPS_10_a_role_is_one_of_the_table 2 'producer, worker' key create --role king
 expect OPS_10_a_project_is_a_uuid 2 'project must be a UUID' \

@@ -23,19 +23,28 @@ static bool look_for_admin(void *self, const json_t *key, struct pawl_error *err
     return true;
 }
 
-// With the first key of a store the door closes: who made one that may do little should know.
-static bool warn_without_admin(struct cli *cli, struct pawl_error *err)
+// With the first key of a store the door closes: who made one that may do little should know. The
+// key is made and shown: that the others cannot be listed is no failure of this command.
+static void warn_without_admin(struct cli *cli)
 {
     bool found = false;
     struct page page = { .limit = PAGE_KEYS, .show = look_for_admin, .self = &found };
     do {
-        if (!cli->backend->keys(cli, &page, err))
-            return false;
+        if (!cli->backend->keys(cli, &page, &(struct pawl_error){0}))
+            return;
     } while (page.cursor.n && !found);
     if (!found)
-        fprintf(stderr, "pawl: servers of this store answer only with a key from now on, and this "
-                        "org has none of role admin: make one here to manage keys through a "
-                        "server\n");
+        fprintf(stderr, "pawl: a store that has keys is served only to who shows one, and this org "
+                        "has none of role admin: make one here to manage keys through a server\n");
+}
+
+static bool print_made(struct cli *cli, json_t *key, struct pawl_error *err)
+{
+    if (cli->given[OPTION_JSON])
+        return print_json(&cli->arena, json_incref(key), err);
+    fprintf(stderr, "pawl: this is the only time the key is shown: keep it where secrets are "
+                    "kept\n");
+    printf("%.*s\n", STR(safe(&cli->arena, object_text(key, "key"))));
     return true;
 }
 
@@ -58,6 +67,8 @@ static bool create(struct cli *cli, struct pawl_error *err)
     SCOPED(json) json_t *key = NULL;
     if (!role_parse(cli->value[OPTION_ROLE], &request.role))
         return usage(cli, err, "key create needs --role");
+    if (cli->given[OPTION_CONFIG] && cli->backend != &backend_store)
+        return usage(cli, err, "--config is for a store: a server has a configuration of its own");
     request.projects = option_values(cli, OPTION_PROJECT, &request.project_count);
     if (!request.projects)
         return fail(err, PAWL_NO_MEMORY, "no memory to make a key");
@@ -65,14 +76,10 @@ static bool create(struct cli *cli, struct pawl_error *err)
         return false;
     if (!cli->backend->key_create(cli, &request, &key, err))
         return false;
-    if (cli->backend == &backend_store && request.role != ROLE_ADMIN
-        && !warn_without_admin(cli, err))
+    if (!print_made(cli, key, err))
         return false;
-    if (cli->given[OPTION_JSON])
-        return print_json(&cli->arena, json_incref(key), err);
-    fprintf(stderr, "pawl: this is the only time the key is shown: keep it where secrets are "
-                    "kept\n");
-    printf("%.*s\n", STR(safe(&cli->arena, object_text(key, "key"))));
+    if (cli->backend == &backend_store && request.role != ROLE_ADMIN)
+        warn_without_admin(cli);
     return true;
 }
 
