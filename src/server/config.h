@@ -66,13 +66,13 @@ struct config_queue {
     struct limit limit;
 };
 
-// A type of jobs: its rules, and the commands or the address that run it here.
 // Lists end in NULL. They may hold secrets: never shown.
 struct config_variables {
     const char *const *all;           // `NAME=value`
     const char *const *taken;         // the values among them from a file or our environment
 };
 
+// A type of jobs: its rules, and the commands or the address that run it here.
 struct config_type {
     struct job_type type;
     const char *const *run;           // the program's path first, NULL last; NULL: none here
