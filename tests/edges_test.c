@@ -62,12 +62,17 @@ static size_t problems_of(const struct caller *caller, struct artifact artifact)
     return problems.count;
 }
 
+static void fill(char *text, size_t bytes)
+{
+    memset(text, 'a', bytes - 1);
+    text[bytes - 1] = '\0';
+}
+
 TEST(OPS_24_the_name_of_an_artifact_leads_into_no_directory)
 {
     static const char *const names[] = { "a/b", "a\\b", ".", "..", "a\n" };
     char long_name[ARTIFACT_NAME_BYTES_MAX + 2];
-    memset(long_name, 'a', sizeof long_name - 1);
-    long_name[sizeof long_name - 1] = '\0';
+    fill(long_name, sizeof long_name);
     EXPECT_INT(problems_of(NULL, (struct artifact){ .name = S("a.txt") }), 0);
     EXPECT_INT(problems_of(NULL, (struct artifact){ .name = str_of(long_name) }), 1);
     for (size_t i = 0; i < countof(names); i++)
@@ -78,9 +83,8 @@ TEST(OPS_24_a_content_type_has_two_parts_that_can_be_printed)
 {
     static const char *const types[] = { "text", "/csv", "text/", "text/c\nsv", "text/\x80" };
     char long_type[CONTENT_TYPE_BYTES_MAX + 2];
-    memset(long_type, 'a', sizeof long_type - 1);
+    fill(long_type, sizeof long_type);
     long_type[1] = '/';
-    long_type[sizeof long_type - 1] = '\0';
     EXPECT_INT(problems_of(NULL, (struct artifact){ .content_type = S("text/csv") }), 0);
     EXPECT_INT(problems_of(NULL, (struct artifact){ .content_type = str_of(long_type) }), 1);
     for (size_t i = 0; i < countof(types); i++)

@@ -326,6 +326,30 @@ TEST_EACH_DB(OPS_18_a_page_of_events_goes_on_where_the_last_one_ended)
     EXPECT(list.count > 0 && list.count < 10);
 }
 
+TEST_EACH_DB(OPS_18_what_is_of_no_org_is_shown_to_who_speaks_for_all)
+{
+    struct event_list list = {0};
+    struct event_filter newest = { .of_store = true, .limit = 2 };
+    four_jobs(box);
+    for (int i = 0; i < 5; i++)
+        OK(event_append_for(tx, 0, S("config"), EVENT_CONFIG_LOADED, S(""), err));
+    four_jobs(box);
+    box->caller = (struct caller){0};
+    int64_t last = INT64_MAX;
+    for (size_t seen = 0; seen < 4; seen += list.count, newest.before = list.next) {
+        OK(events_of_org(tx, &newest, &list, err));
+        EXPECT_INT(list.count, 2);
+        for (size_t i = 0; i < list.count; last = list.events[i++].id)
+            EXPECT(list.events[i].id < last && list.events[i].org_id.n == 0
+                   && str_eq(list.events[i].subject, S("config")));
+    }
+    for (size_t g = 0; g < countof(guises); g++) {
+        appear(box, &guises[g]);
+        OK(events_of_org(tx, &(struct event_filter){ .of_store = true }, &list, err));
+        EXPECT_INT(list.count, 0);
+    }
+}
+
 // ----- claims
 
 static size_t claim_as(struct box *box, const struct guise *guise, struct claimed **claimed)
