@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/world.h"
+#include "rehearsal.h"
 
 static const struct str nothing = { NULL, 0 };
 
@@ -391,6 +392,25 @@ TEST(OPS_1_more_problems_than_are_kept_are_mentioned)
     EXPECT_REFUSED(PAWL_INVALID, problems_none(&problems, &err));
     EXPECT(str_starts(str_of(err.message), S("f: p; f: p; ")));
     EXPECT(str_ends(str_of(err.message), S("; and 68 more")));
+}
+
+TEST(OPS_1_without_memory_there_still_is_a_problem)
+{
+    struct pawl_error err = {0};
+    struct problems problems = { .arena = test_arena() };
+    rehearsal_arenas(1);
+    problem_add(&problems, "a", "is missing");
+    EXPECT(rehearsal_calm());
+    problem_add(&problems, "b", "is missing");
+    problems_once(&problems, 0);
+    EXPECT_REFUSED(PAWL_INVALID, problems_none(&problems, &err));
+    EXPECT_STR(str_of(err.message),
+               "is not as it must be; there is no memory to say more; and 1 more");
+    problems_forget(&problems);
+    EXPECT(problems_none(&problems, &err));
+    problem_add(&problems, "b", "is missing");
+    EXPECT_REFUSED(PAWL_INVALID, problems_none(&problems, &err));
+    EXPECT_STR(str_of(err.message), "b: is missing");
 }
 
 TEST(OPS_1_a_long_problem_does_not_hide_the_next)

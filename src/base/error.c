@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 static const struct pawl_code_row codes[] = {
     [PAWL_OK]                 = { "ok",                 200, 0, false },
     [PAWL_USAGE]              = { "usage",              400, 2, true },
@@ -71,18 +73,37 @@ bool(fail)(struct pawl_error *err, enum pawl_code code, const char *format, ...)
     return false;
 }
 
+// Without memory there still is a problem: the input must not be taken for good.
+static const char nothing_more[] = "is not as it must be; there is no memory to say more";
+static struct problem unsaid = { .message = { nothing_more, sizeof nothing_more - 1 } };
+
+// Where the next one goes; NULL when it is only counted.
+static struct problem *next_problem(struct problems *problems)
+{
+    if (!problems->list)
+        problems->list = arena_new(problems->arena, struct problem, PROBLEMS_MAX);
+    if (!problems->list)
+        problems->list = &unsaid;
+    bool is_unsaid = problems->list == &unsaid;
+    if (problems->count == (is_unsaid ? 1 : PROBLEMS_MAX)) {
+        problems->left_out++;
+        return NULL;
+    }
+    problems->count++;
+    return is_unsaid ? NULL : &problems->list[problems->count - 1];
+}
+
 void problem_add(struct problems *problems, const char *field, const char *format, ...)
 {
-    if (problems->count == PROBLEMS_MAX) {
-        problems->left_out++;
+    struct problem *problem = next_problem(problems);
+    if (!problem)
         return;
-    }
     char message[MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
     compose(message, format, args);
     va_end(args);
-    problems->list[problems->count++] = (struct problem){
+    *problem = (struct problem){
         .field = str_dup(problems->arena, str_of(field)),
         .message = str_dup(problems->arena, str_of(message)),
     };
@@ -90,7 +111,7 @@ void problem_add(struct problems *problems, const char *field, const char *forma
 
 void problems_forget(struct problems *problems)
 {
-    problems->count = problems->left_out = problems->large = 0;
+    *problems = (struct problems){ .arena = problems->arena };
 }
 
 static bool is_named(const struct problem *list, size_t count, struct str field)
@@ -104,9 +125,13 @@ static bool is_named(const struct problem *list, size_t count, struct str field)
 void problems_once(struct problems *problems, size_t read)
 {
     size_t kept = read;
-    for (size_t i = read; i < problems->count; i++)
-        if (!is_named(problems->list, read, problems->list[i].field))
-            problems->list[kept++] = problems->list[i];
+    for (size_t i = read; i < problems->count; i++) {
+        if (is_named(problems->list, read, problems->list[i].field))
+            continue;
+        if (kept < i)
+            problems->list[kept] = problems->list[i];
+        kept++;
+    }
     problems->count = kept;
 }
 

@@ -35,7 +35,7 @@ enum { PROBLEMS_MAX = 100 };
 
 struct problems {
     struct arena *arena;
-    struct problem list[PROBLEMS_MAX];
+    struct problem *list;  // in the arena, from the first on: most inputs have none
     size_t count;
     size_t left_out;  // how many there were besides, for which there was no room
     size_t large;     // how many of all are only that something is too large

@@ -15,7 +15,7 @@ static bool write_batch(struct tx *tx, struct operation *self, struct pawl_error
 {
     struct batching *b = (struct batching *)self;
     bool known = false;
-    b->request.problems->count = 0;
+    problems_forget(b->request.problems);
     return batch_create(tx, &b->request, &b->batch, &known, err);
 }
 

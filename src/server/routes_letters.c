@@ -183,7 +183,7 @@ static bool fix_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
 {
     struct one_letter *o = x->data;
     struct contract_rules rules = config_rules(x->config, &x->caller, tx->now, true);
-    x->problems.count = 0;
+    problems_forget(&x->problems);
     o->fix = (struct letter_fix){
         .payload = o->payload,
         .rules = &rules,
