@@ -907,9 +907,11 @@ VALUES ($1, $2, $3, $4, $5, $6);
 SELECT id, job, event, attempt, at FROM audit_events
  WHERE id = (SELECT max(id) FROM audit_events);
 
+-- Behind $1 there is what was added since the transaction began, by it or soon after it.
 -- name: audit_witness
 SELECT 1 FROM audit_events
- WHERE id = $1 AND coalesce(job, 0) = $2 AND event = $3 AND attempt = $4 AND at = $5;
+ WHERE id > $1 AND coalesce(job, 0) = $2 AND event = $3 AND attempt = $4 AND at = $5
+ LIMIT 1;
 
 -- name: audit_of_job
 SELECT a.id, a.event, a.attempt, a.at, coalesce(a.actor_type, j.actor_type),

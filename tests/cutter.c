@@ -1,5 +1,5 @@
-// A thread accepts, and one for each connection passes bytes on. A client sends COMMIT when it has
-// read all answers before, so the message comes alone.
+// A thread accepts, and one for each connection passes bytes on. A client sends COMMIT by the name of
+// a prepared statement, behind others whose answers it has not read.
 #include "cutter.h"
 
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static const char commit_message[] = "Q\0\0\0\x0b"
-                                     "COMMIT";  // and its NUL
+static const char commit_name[] = "pawl_commit";
+enum { PARSE_HEAD = 5, BIND_HEAD = 6 };  // what stands before the name in either message
 
 struct cutter {
     struct sockaddr_un at, server;
@@ -40,16 +40,40 @@ static bool pass_on(int to, const char *bytes, ssize_t n)
     return true;
 }
 
+// How much of it stands before the message that names the COMMIT. No message: all of it.
+static ssize_t before_commit(const char *bytes, ssize_t n)
+{
+    const char *name = memmem(bytes, (size_t)n, commit_name, sizeof commit_name);
+    if (!name || name - bytes < BIND_HEAD)
+        return n;
+    return name - bytes - (name[-PARSE_HEAD] == 'P' ? PARSE_HEAD : BIND_HEAD);
+}
+
+// The server says nothing before all has come that the client sends with the COMMIT.
+static bool wait_for_answer(struct link *link)
+{
+    char bytes[4096];
+    for (;;) {
+        struct pollfd fds[] = { { .fd = link->client, .events = POLLIN },
+                                { .fd = link->server, .events = POLLIN } };
+        if (poll(fds, 2, -1) < 0)
+            continue;
+        if (fds[1].revents)
+            return recv(link->server, bytes, 1, 0) == 1;
+        ssize_t n = read(link->client, bytes, sizeof bytes);
+        if (n <= 0 || !pass_on(link->server, bytes, n))
+            return false;
+    }
+}
+
 // False: the connection is over.
 static bool commit_through(struct link *link, const char *bytes, ssize_t n)
 {
-    char answer;
     int cut = atomic_exchange(&link->cutter->armed, CUT_NONE);
     if (cut == CUT_NONE)
         return pass_on(link->server, bytes, n);
-    if (cut != CUT_BEFORE)
-        pass_on(link->server, bytes, n);
-    if (cut == CUT_AFTER && recv(link->server, &answer, 1, 0) != 1)
+    pass_on(link->server, bytes, cut == CUT_BEFORE ? before_commit(bytes, n) : n);
+    if (cut == CUT_AFTER && !wait_for_answer(link))
         return false;
     link->cutter->cuts++;
     return false;
@@ -61,7 +85,7 @@ static bool from_client(struct link *link)
     ssize_t n = read(link->client, bytes, sizeof bytes);
     if (n <= 0)
         return false;
-    if (n == sizeof commit_message && memcmp(bytes, commit_message, (size_t)n) == 0)
+    if (before_commit(bytes, n) < n)
         return commit_through(link, bytes, n);
     return pass_on(link->server, bytes, n);
 }

@@ -7,6 +7,7 @@
 
 #include "faulty_vfs.h"
 #include "run/pipeline.h"
+#include "store/driver.h"
 
 // ----- operations
 
@@ -323,6 +324,43 @@ TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_looked_up_and_answered_truly)
     arena_end(&first.arena);
     arena_end(&second.arena);
     close_faulty(pipeline);
+}
+
+static struct db_driver losing;
+static const struct db_driver *sound;
+
+static bool commit_unheard(struct db *db, struct pawl_error *err)
+{
+    expect_done(sound->commit(db, err), err, PLACE("commit"));
+    return fail(err, PAWL_IN_DOUBT, "the answer was lost");
+}
+
+// The answer to the commit of this operation is lost. What it added last was taken back.
+static bool run_with_a_part_in_vain(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct enqueue *e = (struct enqueue *)self;
+    struct job other;
+    sound = tx->db->driver;
+    losing = *sound;
+    losing.commit = commit_unheard;
+    tx->db->driver = &losing;
+    return run_enqueue(tx, self, err) && tx_mark(tx, err)
+        && job_enqueue(tx, &e->contract, &other, &e->deduplicated, err) && tx_take_back(tx, err);
+}
+
+TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_found_by_what_was_not_taken_back)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue only = enqueue_of(box, "");
+    only.operation.run = run_with_a_part_in_vain;
+    submit(pipeline, &only);
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    EXPECT_INT(only.operation.error.code, PAWL_OK);
+    EXPECT_INT(pipeline_figures(pipeline).doubts, 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
+    EXPECT_INT(must_load(box, only.job.id).state, JOB_QUEUED);
+    arena_end(&only.arena);
+    pipeline_close(pipeline);
 }
 
 SQLITE_ONLY(OPS_9_what_cannot_be_found_out_is_called_in_doubt,

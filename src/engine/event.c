@@ -127,6 +127,7 @@ static bool append(struct tx *tx, const struct subject *subject, enum event even
     struct value type = by == &creator ? NONE : INT((int64_t)by->actor_type);
     if (tx->observed)
         observe(tx, subject, event);
+    tx_witness(tx, subject->job, (int64_t)event, subject->attempt);
     if (by->actor_id.n == 0 && detail.n == 0)
         return sql_later(tx, Q_AUDIT_INSERT_PLAIN, err, INT(subject->org), INT(subject->job),
                          INT((int64_t)event), INT(subject->attempt), INT(tx->now), type);
@@ -154,6 +155,7 @@ bool event_append_for(struct tx *tx, int64_t org, struct str subject, enum event
     const struct caller *by = tx->caller ? tx->caller : &caller_pawl;
     assert(event >= EVENT_KEY_CREATED && event < EVENTS);
     assert(subject.n > 0 || tx->arena->failed);  // nothing of that transaction is stored
+    tx_witness(tx, 0, (int64_t)event, 0);
     return sql_run(tx, Q_AUDIT_INSERT_SUBJECT, err, INT(org), INT((int64_t)event), INT(tx->now),
                    INT((int64_t)by->actor_type), TEXT(by->actor_id), TEXT_OR_NONE(by->request_id),
                    TEXT_OR_NONE(by->correlation_id), TEXT_OR_NONE(detail), TEXT(subject));

@@ -152,39 +152,43 @@ static enum group_end spoilt(const struct tx *tx, const struct queue *group)
     return tx->hoped && group->count > 1 ? GROUP_DISAPPOINTED : GROUP_SPOILT;
 }
 
-static enum group_end group_doubt(struct pipeline *p, struct queue *group, int64_t event_before,
-                                  const struct witness *witness)
+static enum group_end group_doubt(struct pipeline *p, struct queue *group, const struct tx *tx)
 {
     bool committed = false;
     struct pawl_error error = {0};
-    if (!look_up(p, witness, &committed, &error)) {
+    if (!look_up(p, &tx->witness, &committed, &error)) {
         error.code = PAWL_IN_DOUBT;  // it could not be found out: say so
         set_error_of_done(group, &error);
         return GROUP_ANSWERED;
     }
     // Without an event of its own the transaction has no witness, and may be repeated.
-    bool has_witness = witness->id != event_before;
-    return committed && has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
+    return committed && tx->has_witness ? GROUP_ANSWERED : GROUP_SPOILT;
+}
+
+// One of them was refused by the database at last.
+static enum group_end group_refused(const struct tx *tx, struct queue *group,
+                                    const struct pawl_error *error)
+{
+    if (group->count > 1 || tx->hopeful)
+        return spoilt(tx, group);
+    set_error_of_done(group, error);
+    return GROUP_ANSWERED;
 }
 
 static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group)
 {
-    int64_t event_before = tx->newest_event;
-    struct witness witness;
     struct pawl_error error = {0};
     tx->arena = &p->arena;
     tx->operations = group->count;
-    if (!tx_wrap_up(tx, &witness, &error)) {  // refused at last
-        if (group->count > 1 || tx->hopeful)
-            return spoilt(tx, group);
-        set_error_of_done(group, &error);
-        return GROUP_ANSWERED;
-    }
+    if (!tx_wrap_up(tx, &error))
+        return group_refused(tx, group, &error);
     if (tx_commit(tx, &error))
         return GROUP_ANSWERED;
     tx_end(tx);
     if (error.code == PAWL_IN_DOUBT)
-        return group_doubt(p, group, event_before, &witness);
+        return group_doubt(p, group, tx);
+    if (db_refused(p->store.db))
+        return group_refused(tx, group, &error);
     set_error_of_done(group, &error);
     bool has_room_now = error.code == PAWL_DISK_FULL && db_gave_way(p->store.db);
     return has_room_now ? GROUP_SPOILT : GROUP_ANSWERED;

@@ -70,7 +70,7 @@ static bool witness_lives(struct tx *tx, const struct witness *witness, bool *li
                           struct pawl_error *err)
 {
     SCOPED(rows) struct rows rows = {0};
-    if (!sql_ask(tx, &rows, Q_AUDIT_WITNESS, err, INT(witness->id), INT(witness->job),
+    if (!sql_ask(tx, &rows, Q_AUDIT_WITNESS, err, INT(witness->behind), INT(witness->job),
                  INT(witness->event), INT(witness->attempt), INT(witness->at)))
         return false;
     *lives = rows_next(&rows);

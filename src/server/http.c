@@ -27,7 +27,7 @@
 // What a connection has for its request line, its headers and what is said of them: more than is
 // allowed, so that who sends too much is told so by us. The library clears all of it between two
 // requests, so that each connection that is kept has it in memory: 5,000 that wait, for the third
-// time or later, had 220 MiB of 32 KiB each and have 142 of 16. Who fills even that gets the
+// time or later, had 204 MiB of 32 KiB each and have 126 of 16. Who fills even that gets the
 // library's own page, which nobody can change: see log_of_protocol.
 enum { CONNECTION_BYTES = 16 << 10,
        STREAM_PIECE = 1 << 20,

@@ -48,6 +48,7 @@ struct counts {
         int64_t queue, waiting;
     } known[KNOWN_MAX];
     size_t known_count;
+    bool fold_due;  // the row that was appended last is the one after which they are added up
 };
 
 // ----- sums
@@ -342,7 +343,7 @@ bool counts_append(struct tx *tx, struct rows *appended, struct pawl_error *err)
 }
 
 // Folding leaves no rows, so on SQLite the number of a row is how many there are by then.
-bool counts_fold(struct tx *tx, struct rows *appended, struct pawl_error *err)
+bool counts_appended(struct tx *tx, struct rows *appended, struct pawl_error *err)
 {
     int64_t id = 0;
     if (!appended->statement)
@@ -350,13 +351,22 @@ bool counts_fold(struct tx *tx, struct rows *appended, struct pawl_error *err)
     if (!rows_number(appended, &id, err))
         return false;
     rows_end(appended);
-    return id % FOLD_ROWS != 0 || fold(tx, err);
+    tx->db->counts->fold_due = id % FOLD_ROWS == 0;
+    return true;
+}
+
+bool counts_fold_due(struct tx *tx, struct pawl_error *err)
+{
+    bool due = tx->db->counts->fold_due;
+    tx->db->counts->fold_due = false;
+    return !due || fold(tx, err);
 }
 
 bool counts_settle(struct tx *tx, struct pawl_error *err)
 {
     SCOPED(rows) struct rows appended = {0};
-    return counts_append(tx, &appended, err) && counts_fold(tx, &appended, err);
+    return counts_append(tx, &appended, err) && counts_appended(tx, &appended, err)
+        && counts_fold_due(tx, err);
 }
 
 // ----- reading

@@ -37,10 +37,11 @@ void tx_flow(struct tx *tx, int64_t org, int64_t queue, enum queue_flow flow);
 // Writes down what was gathered: before the commit, and before a part that may be taken back.
 CHECKED bool counts_settle(struct tx *tx, struct pawl_error *err);
 
-// The same in two steps, so that nobody waits in between: appends the row, and adds all rows up if
-// it is the one that is to.
+// The same in steps, so that nobody waits in between: appends the row, reads its number, and adds
+// all rows up if it is the one after which that is due, now or in a later transaction.
 CHECKED bool counts_append(struct tx *tx, struct rows *appended, struct pawl_error *err);
-CHECKED bool counts_fold(struct tx *tx, struct rows *appended, struct pawl_error *err);
+CHECKED bool counts_appended(struct tx *tx, struct rows *appended, struct pawl_error *err);
+CHECKED bool counts_fold_due(struct tx *tx, struct pawl_error *err);
 void counts_drop(struct counts *counts);  // the transaction is over, or its last part is taken back
 
 struct queue_count {

@@ -111,6 +111,11 @@ bool db_is_short(const struct db *db)
     return db->is_short;
 }
 
+bool db_refused(const struct db *db)
+{
+    return db->refused;
+}
+
 bool db_gave_way(struct db *db)
 {
     bool gave_way = db->gave_way;
@@ -179,7 +184,7 @@ static void resume(struct tx *tx)
 
 static void leave(const struct tx *tx)
 {
-    tx->db->left.event = tx->wrapped_up ? tx->newest_event : 0;
+    tx->db->left.event = tx->last_event;
     tx->db->left.job = tx->last_id[ID_JOB];
     tx->db->left.execution = tx->last_id[ID_EXECUTION];
     tx->db->left.keys = tx->keys;
@@ -279,29 +284,38 @@ void tx_has_news(struct tx *tx, int64_t type)
     tx->news = true;
 }
 
-static bool read_witness(struct rows *rows, struct witness *witness, struct pawl_error *err)
+void tx_witness(struct tx *tx, int64_t job, int64_t event, int64_t attempt)
 {
-    *witness = (struct witness){0};
-    if (rows_next(rows)) {
-        witness->id = row_int(rows);
-        witness->job = row_int(rows);
-        witness->event = row_int(rows);
-        witness->attempt = row_int(rows);
-        witness->at = row_int(rows);
-    }
-    return rows_ok(rows, err);
+    tx->has_witness = true;
+    tx->witness = (struct witness){ tx->newest_event, job, event, attempt, tx->now };
 }
 
-bool tx_wrap_up(struct tx *tx, struct witness *newest, struct pawl_error *err)
+static void forget_last(struct db *db)
 {
-    SCOPED(rows) struct rows appended = {0}, events = {0};
+    rows_end(&db->appended);
+    rows_end(&db->newest);
+}
+
+static bool read_last(struct tx *tx, struct pawl_error *err)
+{
+    struct db *db = tx->db;
+    bool read = rows_number(&db->newest, &tx->last_event, err)
+             && counts_appended(tx, &db->appended, err);
+    forget_last(db);
+    return read;
+}
+
+// What is asked last is read at once, or, where the answers come with that to the commit, after it:
+// counts that are to be folded then wait for the next transaction.
+bool tx_wrap_up(struct tx *tx, struct pawl_error *err)
+{
+    struct db *db = tx->db;
     if (!key_index_settle(tx, err) || !later_run(tx, LATER_ALL, err)
-        || !counts_append(tx, &appended, err) || !sql_ask_plain(tx, &events, Q_AUDIT_NEWEST, err)
-        || !counts_fold(tx, &appended, err) || !read_witness(&events, newest, err))
+        || !counts_fold_due(tx, err) || !counts_append(tx, &db->appended, err)
+        || !sql_ask_plain(tx, &db->newest, Q_AUDIT_NEWEST, err))
         return false;
-    tx->newest_event = newest->id;
     tx->wrapped_up = true;
-    return true;
+    return db_is_distant(db) || (read_last(tx, err) && counts_fold_due(tx, err));
 }
 
 static bool has_memory(const struct tx *tx, struct pawl_error *err)
@@ -327,6 +341,8 @@ bool tx_commit(struct tx *tx, struct pawl_error *err)
             observe_doubt(tx);
         return false;
     }
+    if (tx->wrapped_up && db_is_distant(tx->db) && !read_last(tx, &unseen))
+        tx->last_event = 0;
     tx->open = false;
     leave(tx);
     if (tx->news)
@@ -341,6 +357,7 @@ void tx_end(struct tx *tx)
     if (!tx->open)
         return;
     tx->open = false;
+    forget_last(tx->db);
     counts_drop(tx->db->counts);
     later_drop(tx->db->later);
     tx->db->driver->rollback(tx->db);
@@ -378,6 +395,8 @@ bool tx_mark(struct tx *tx, struct pawl_error *err)
     if (!key_index_settle(tx, err) || !counts_settle(tx, err) || !later_run(tx, LATER_ALL, err)
         || !tx->db->driver->execute(tx->db, "SAVEPOINT pawl_part", err))
         return false;
+    tx->had_witness = tx->has_witness;
+    tx->earlier_witness = tx->witness;
     observe_mark(tx);
     return true;
 }
@@ -397,6 +416,8 @@ bool tx_take_back(struct tx *tx, struct pawl_error *err)
     if (tx->interned)
         names_forget(tx->db->names);
     key_index_take_back(tx);
+    tx->has_witness = tx->had_witness;
+    tx->witness = tx->earlier_witness;
     observe_take_back(tx);
     return tx->db->driver->execute(tx->db, "ROLLBACK TO pawl_part; RELEASE pawl_part", err);
 }

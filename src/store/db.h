@@ -55,6 +55,7 @@ int64_t db_wal_bytes(const struct db *db);
 const char *db_files(const struct db *db);  // the directory of blob.h, which may not be there yet
 bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see tx_overwrite
 bool db_is_short(const struct db *db);  // of space on its disk: no new jobs; see reserve.h
+bool db_refused(const struct db *db);  // the commit that failed did so for a statement before it
 bool db_gave_way(struct db *db);  // what found the disk full may be tried again; asked once
 bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 bool db_is_distant(const struct db *db);  // at the end of a wire: a transaction is dear
@@ -95,9 +96,11 @@ struct key_newest {
     bool rearranged;  // a generation was sealed, or records were removed from a sealed one
 };
 
-// One event of the audit trail, by which a commit in doubt is found out: see run/reach.h.
+// An event of the audit trail that a transaction adds, by which a commit in doubt is found out: see
+// run/reach.h. It stands behind the event that was the newest when the transaction began.
 struct witness {
-    int64_t id, job, event, attempt, at;
+    int64_t behind;
+    int64_t job, event, attempt, at;
 };
 
 // One transaction. `now` is read once and is the only time its operations know. It never goes back,
@@ -110,8 +113,11 @@ struct tx {
     int64_t monotonic;            // of this process, just before `now`: what ends in the store ends
                                   // no earlier than what is counted from it here
     const struct caller *caller;  // in whose name the current operation runs
-    int64_t newest_event;         // of the store when it began, or when it was wrapped up
+    int64_t newest_event;         // of the store when it began
+    int64_t last_event;           // when it was committed; 0: not known
     bool wrapped_up;              // see tx_wrap_up
+    bool has_witness, had_witness;  // events were added; before the part that may be taken back
+    struct witness witness, earlier_witness;
     int64_t last_id[4];           // newest job, execution, batch and artifact; see id_make
     const struct queue_terms *queue_terms;  // weights and limits of queues; NULL: as built in
     const struct contract_rules *rules;     // for jobs that came in SQL; NULL: a bare store's
@@ -146,9 +152,12 @@ CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, str
 CHECKED bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,
                            struct tx *tx, struct pawl_error *err);
 
-// Does all that is left to do before the commit, which comes next, and says which event of the
-// store is the newest then.
-CHECKED bool tx_wrap_up(struct tx *tx, struct witness *newest, struct pawl_error *err);
+// An event was added, the newest so far.
+void tx_witness(struct tx *tx, int64_t job, int64_t event, int64_t attempt);
+
+// Does all that is left to do before the commit, which comes next. Where the database is at the end
+// of a wire nobody waits for it: the commit is on its way behind it, and fails if it does.
+CHECKED bool tx_wrap_up(struct tx *tx, struct pawl_error *err);
 
 // On true everything is on disk, and if there is news, whoever waits for it has been rung. On false
 // nothing is, except with PAWL_IN_DOUBT: the outcome is unknown, the connection refuses all further

@@ -57,6 +57,7 @@ static const struct {
                        " (extract(epoch FROM t - transaction_timestamp()) * 1000000)::bigint"
                        " FROM clock_timestamp() AS t" },
     [PHRASE_VERSION] = { "pawl_version", "SELECT max(version) FROM schema_migrations" },
+    [PHRASE_COMMIT] = { "pawl_commit", "COMMIT" },
     [PHRASE_RING] = { "pawl_ring", "SELECT set_config('synchronous_commit', 'off', true),"
                                    " pg_notify('" POSTGRES_CHANNEL "', $1)" },
 };
@@ -160,30 +161,37 @@ static bool read_clock(struct db *db, pawl_time *now, int64_t *monotonic, struct
     return true;
 }
 
-// A commit that a constraint refuses has not happened, nor one of a transaction that had failed
-// before. Nor has one that the server answers with an error and lives.
+// The commit goes behind what is on its way, and is not done if any of that is refused; only how
+// many rows were changed the server cannot judge, so that is read before.
+static bool send_commit(struct postgres *postgres, struct answer *answer, struct pawl_error *err)
+{
+    return (!wire_expects(postgres) || wire_read(postgres, err))
+        && say(postgres, PHRASE_COMMIT, 0, answer, err);
+}
+
+// A commit has not happened when the server answers it, or something before it, with an error, nor
+// when the transaction had failed before. Without an answer nobody knows.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
-    if (!wire_clear(postgres, err))
-        return false;
-    PGresult *result = pq.exec(postgres->connection, "COMMIT");
-    bool writing = postgres->writing;
-    if (is_fine(result)) {
-        bool committed = strcmp(pq.cmdStatus(result), "COMMIT") == 0;
-        pq.clear(result);
-        end(postgres);
-        return committed || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement "
-                                                  "of the transaction had failed",
-                                 postgres->url.shown);
-    }
-    const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
-    // defensive: we put nothing off, and what an application does is looked at before (guest.h)
-    bool constraint = state && strncmp(state, "23", 2) == 0;
+    struct answer answer = {0};
     struct pawl_error why = {0};
-    if (!postgres_failed(postgres, result, "commit refused", &why) && db->lost && writing)
-        return fail(err, PAWL_IN_DOUBT, "the outcome of a commit is unknown: %s", why.message);
-    return fail(err, constraint ? PAWL_CONFLICT : why.code, "%s", why.message);
+    postgres->refused = NULL;
+    bool sent = send_commit(postgres, &answer, &why), writing = postgres->writing;
+    bool done = sent && wire_read(postgres, &why);
+    db->refused = postgres->refused && postgres->refused != own[PHRASE_COMMIT].name;
+    if (!done) {
+        wire_forget(&answer);
+        return sent && db->lost && writing && !db->refused
+            ? fail(err, PAWL_IN_DOUBT, "the outcome of a commit is unknown: %s", why.message)
+            : fail(err, why.code, "%s", why.message);
+    }
+    bool committed = strcmp(pq.cmdStatus(answer.result), "COMMIT") == 0;
+    wire_forget(&answer);
+    end(postgres);
+    return committed || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement of "
+                                              "the transaction had failed",
+                             postgres->url.shown);
 }
 
 // ----- statements

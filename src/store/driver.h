@@ -85,6 +85,7 @@ struct db {
     bool outdated;  // a newer program has changed its tables: nothing is written
     bool broken;  // a commit is in doubt: only closing is left
     bool lost;    // the connection to the database is: only closing is left
+    bool refused; // a statement that was on its way was, when the transaction was to be committed
     bool is_short;  // of space: see reserve.h
     bool gave_way;  // the reserve was given back just now
     int64_t look_for_space_at;  // by the monotonic clock
@@ -93,6 +94,7 @@ struct db {
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h
+    struct rows appended, newest;  // what a transaction asks last: see tx_wrap_up
     struct later *later;  // rows that are inserted together; see later.h
     char *files;          // see db_files
     const struct observers *observers;   // NULL: none; see observe.h

@@ -101,6 +101,14 @@ void wire_expect(struct postgres *postgres, int64_t changes)
     postgres->sent[postgres->sent_count - 1].changes = changes;
 }
 
+bool wire_expects(const struct postgres *postgres)
+{
+    for (size_t i = 0; i < postgres->sent_count; i++)
+        if (postgres->sent[i].changes != ANY_ROWS)
+            return true;
+    return false;
+}
+
 void wire_let_go(struct postgres *postgres, size_t from)
 {
     for (size_t i = from; i < postgres->sent_count; i++)
@@ -130,8 +138,11 @@ static PGresult *next_result(PGconn *connection)
 static bool accept(struct postgres *postgres, const struct sent *sent, PGresult *result,
                    struct pawl_error *err)
 {
-    if (!is_fine(result))
+    if (!is_fine(result)) {
+        bool said_so = pq.resultErrorField(result, PG_DIAG_SQLSTATE) != NULL;
+        postgres->refused = said_so ? sent->what : NULL;
         return postgres_failed(postgres, result, sent->what, err);
+    }
     postgres->changed = strtoll(pq.cmdTuples(result), NULL, 10);
     if (sent->changes != ANY_ROWS && sent->changes != postgres->changed) {
         pq.clear(result);

@@ -27,6 +27,8 @@ CHECKED bool wire_send(struct postgres *postgres, struct phrase phrase, size_t c
 // The statement that was sent last must change so many rows, or it fails.
 void wire_expect(struct postgres *postgres, int64_t changes);
 
+bool wire_expects(const struct postgres *postgres);  // of something that is on its way
+
 // Reads the answers of all that was sent.
 CHECKED bool wire_read(struct postgres *postgres, struct pawl_error *err);
 
