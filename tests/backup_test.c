@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "engine/queue.h"
 #include "fixture.h"
 #include "process.h"
@@ -53,6 +54,7 @@ static struct restore_report must_restore(struct box *box, const char *file, boo
 {
     struct pawl_error err = {0};
     struct restore_report report;
+    NEEDS_EVERY_ANSWER("a restore whose commit is in doubt says so and leaves it to its caller");
     db_close(box->db);
     MUST(restore_into(box, file, hold, &report, &err));
     EXPECT(report.aside != NULL && there(report.aside));

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "faulty_vfs.h"
 #include "process.h"
 #include "run/pipeline.h"
@@ -120,6 +121,7 @@ TEST_EACH_DB(RUN_10_without_inotify_the_bell_hears_its_own_process)
 // The box's own connection rings from here on.
 static struct bell *box_with_bell(struct box *box)
 {
+    NEEDS_EVERY_ANSWER("a commit by hand that is in doubt rings nobody: that is the pipeline's");
     struct bell *bell = must_open(box->url);
     struct pawl_error err = {0};
     struct db_options options = { .url = box->url, .world = &box->world.world, .bell = bell };
