@@ -18,6 +18,8 @@
 #include "faults.h"
 #include "rich_store.h"
 #include "store/bell.h"
+#include "store/counts.h"
+#include "store/guest.h"
 #include "store/hold.h"
 #include "torture.h"
 
@@ -147,6 +149,65 @@ static bool hear_bell(struct whole *w, struct pawl_error *err)
     return opened;
 }
 
+// ----- work, by a connection that remembers nothing
+
+enum { KEYS = 6, GENERATION_KEYS = 2 };
+
+static bool enqueue_keys(struct whole *w, struct tx *tx, const char *name, struct pawl_error *err)
+{
+    char text[KEYS][16];
+    bool done = true;
+    for (int i = 0; i < KEYS && done; i++) {
+        struct contract contract = contract_for(w->box, i % 2 ? "report" : "export");
+        struct job job;
+        bool known;
+        snprintf(text[i], sizeof text[i], "%s-%d", name, i);
+        contract.idempotency_key = str_of(text[i]);
+        done = job_enqueue(tx, &contract, &job, &known, err);
+    }
+    return done;
+}
+
+static bool let_guest_in(struct tx *tx, struct pawl_error *err)
+{
+    guest_enter(tx, SECONDS(60));
+    bool done = guest_execute(tx, "CREATE TABLE invoices (id INTEGER PRIMARY KEY,"
+                                  " of INTEGER REFERENCES invoices); DROP TABLE invoices",
+                              err);
+    return guest_leave(tx, done ? err : NULL) && done;
+}
+
+static bool count_all(struct tx *tx, struct pawl_error *err)
+{
+    struct queue_count *counts;
+    size_t count;
+    int64_t waiting;
+    return counts_of_org(tx, 0, &counts, &count, err) && count_waiting(tx, 1, &waiting, err);
+}
+
+static bool work(struct whole *w, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct db *db = NULL;
+    struct witness newest;
+    struct db_options options = {
+        .url = w->box->url,
+        .world = &w->box->world.world,
+        .generation_keys = GENERATION_KEYS,
+    };
+    bool done = db_open(&db, &options, err);
+    for (int kept = 2; kept-- > 0 && done;) {  // keys that are found, and new ones for nothing
+        SCOPED(tx) struct tx tx = {0};
+        done = tx_begin(db, TX_WRITE, &arena, &tx, err);
+        tx.caller = &w->box->caller;
+        done = done && enqueue_keys(w, &tx, kept ? "kept" : "new", err) && count_all(&tx, err)
+            && let_guest_in(&tx, err)
+            && (kept ? tx_commit(&tx, err) : tx_wrap_up(&tx, &newest, err));
+    }
+    db_close(db);
+    return done;
+}
+
 static bool keep_file(struct whole *w, struct pawl_error *err)
 {
     static const char bytes[100 << 10];
@@ -237,6 +298,7 @@ static const struct deed {
     { "tidy up", tidy, NULL, false },
     { "hold names", hold_names, NULL, false },
     { "hear the bell", hear_bell, NULL, false },
+    { "work", work, NULL, false },
     { "keep a file", keep_file, NULL, false },
     { "remove a file", remove_file, remove_forsaken, false },
     { "back up", back_up, remove_backup, false },

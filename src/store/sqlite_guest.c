@@ -18,7 +18,7 @@ enum { STEPS_PER_LOOK = 1000 };  // of SQLite's virtual machine: some 10 us
 
 static struct sqlite *sqlite_in(struct tx *tx)
 {
-    assert(tx->db->driver == &sqlite_driver);
+    assert(tx->db->driver->dialect == DIALECT_SQLITE);
     return sqlite_of(tx->db);
 }
 
