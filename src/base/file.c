@@ -18,6 +18,7 @@ static bool failed(const char *what, const char *path, struct pawl_error *err)
     enum pawl_code code = errno == ENOSPC || errno == EDQUOT ? PAWL_DISK_FULL : PAWL_STORE;
     return fail(err, code, "cannot %s %s: %s", what, path, strerrordesc_np(errno));
 }
+#define failed(...) REFUSES(failed(__VA_ARGS__))
 
 static void descriptor_end(const int *fd)
 {

@@ -140,6 +140,7 @@ static bool came_late(struct postgres *postgres, struct pawl_error *err)
     return fail(err, PAWL_FENCED, "the transaction took longer than %lld ms: nothing was stored",
                 (long long)(postgres->guest.allowed_us / 1000));
 }
+#define came_late(...) REFUSES(came_late(__VA_ARGS__))
 
 // A deferred reference that leads nowhere would refuse the commit, and with it everybody's.
 static bool left_no_broken_reference(struct postgres *postgres, struct pawl_error *err)
