@@ -148,6 +148,21 @@ TEST(OPS_10_a_rate_lets_a_burst_through_and_then_so_many_a_second)
     EXPECT(!bucket_take(&bucket, 10, now + INT64_C(100000) * 1001, &wait));
 }
 
+TEST(OPS_10_many_are_taken_at_once_and_what_was_not_used_is_given_back)
+{
+    struct bucket bucket = {0}, unlimited = {0};
+    int64_t wait = 0, now = SECONDS(5);
+    EXPECT(bucket_take_many(&bucket, 10, 30, now, &wait));
+    EXPECT(!bucket_take_many(&bucket, 10, 1, now, &wait));
+    EXPECT_INT(wait, SECONDS(2) + 1);
+    bucket_give_back(&bucket, 10, 25);
+    EXPECT(bucket_take_many(&bucket, 10, 1, now, &wait) && wait == 0);
+    for (int i = 0; i < 100; i++)
+        EXPECT(bucket_take_many(&unlimited, 0, 1000, now, &wait) && wait == 0);
+    bucket_give_back(&unlimited, 0, 1000);
+    EXPECT_INT(unlimited.full_at_ns, 0);
+}
+
 TEST(OPS_10_no_rate_is_no_limit_and_the_largest_does_not_overflow)
 {
     struct bucket bucket = {0};

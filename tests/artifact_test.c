@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/input.h"
+
 #define PROJECT "01900000-0000-7000-8000-0000000000a1"
 #define OTHER_PROJECT "01900000-0000-7000-8000-0000000000a2"
 #define OTHER_ORG S("01900000-0000-7000-8000-00000000000b")
@@ -222,6 +224,21 @@ TEST_EACH_DB(OPS_24_every_input_that_is_wrong_is_named)
     EXPECT_INT(problems.count, 2);
     EXPECT_STR(problems.list[0].field, "jobs[3].payload.inputs[1].artifact_id");
     EXPECT_STR(problems.list[1].field, "jobs[3].payload.inputs[2].artifact_id");
+}
+
+TEST(OPS_24_more_inputs_than_a_job_may_have_are_refused)
+{
+    struct buf payload = buf_new(test_arena(), 1 << 20);
+    struct problems problems = { .arena = test_arena() };
+    buf_add(&payload, S("{\"inputs\":["));
+    for (int i = 0; i <= INPUTS_MAX; i++)
+        buf_addf(&payload, "%s{\"artifact_id\":\"01900000-0000-7000-8000-%012d\"}", i ? "," : "",
+                 i + 1);
+    buf_add(&payload, S("],\"input\":{\"artifact_id\":\"01900000-0000-7000-8000-000000000001\"}}"));
+    struct inputs inputs = inputs_read(buf_str(&payload), "", &problems);
+    EXPECT_INT(inputs.count, INPUTS_MAX);  // and no more, also with the one that stands alone
+    EXPECT_INT(problems.count, 1);
+    EXPECT_STR(problems.list[0].field, "payload.inputs");
 }
 
 TEST_EACH_DB(JOB_11_a_job_whose_input_is_gone_ends_when_it_is_claimed_and_others_go_on)

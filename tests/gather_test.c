@@ -1,9 +1,14 @@
 // The log is written in large pieces: what that must not change.
 #include "fixture.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "faulty_vfs.h"
+#include "process.h"
+#include "store/sqlite.h"
 
 // Stores opened from now on write through a disk that can be told to fail.
 static void use_faulty_disk(struct box *box)
@@ -120,4 +125,101 @@ TEST_EACH_DB(OPS_9_what_was_taken_back_is_never_written_over_what_others_stored)
     EXPECT_INT(stored(box), OTHERS + 1);
     db_close(other);
     use_real_disk(box);
+}
+
+// ----- the file itself
+
+static int64_t bytes_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_size : -1;
+}
+
+static int truncate_log(sqlite3_file *log)
+{
+    return log->pMethods->xTruncate(log, 1 << 20);  // which it is not longer than
+}
+
+static int ask_size(sqlite3_file *log)
+{
+    sqlite3_int64 size = 0;
+    return log->pMethods->xFileSize(log, &size);
+}
+
+static int lock_log(sqlite3_file *log)
+{
+    return log->pMethods->xLock(log, SQLITE_LOCK_SHARED);
+}
+
+static int unlock_log(sqlite3_file *log)
+{
+    return log->pMethods->xUnlock(log, SQLITE_LOCK_NONE);
+}
+
+static int ask_lock(sqlite3_file *log)
+{
+    int locked = 0;
+    return log->pMethods->xCheckReservedLock(log, &locked);
+}
+
+static int ask_control(sqlite3_file *log)
+{
+    int number = 0;
+    return log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+}
+
+static int ask_sector(sqlite3_file *log)
+{
+    return log->pMethods->xSectorSize(log) > 0 ? SQLITE_OK : SQLITE_ERROR;
+}
+
+static int ask_traits(sqlite3_file *log)
+{
+    return log->pMethods->xDeviceCharacteristics(log) >= 0 ? SQLITE_OK : SQLITE_ERROR;
+}
+
+static int read_back(sqlite3_file *log)
+{
+    char byte;
+    return log->pMethods->xRead(log, &byte, 1, 0);
+}
+
+static int sync_log(sqlite3_file *log)
+{
+    return log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+}
+
+// SQLite does not ask all of it of a log today.
+TEST(OPS_9_whatever_is_asked_of_the_log_finds_what_was_written_to_it)
+{
+    static int (*const asks[])(sqlite3_file *log) = {
+        truncate_log, ask_size,    lock_log,   unlock_log, ask_lock,
+        ask_control,  ask_sector,  ask_traits, read_back,  sync_log,
+    };
+    enum { PIECE = 100, LARGE = 127 << 10 };
+    static char bytes[LARGE];
+    struct scratch scratch = scratch_open();
+    const char *path = scratch_file(&scratch, "log-wal");
+    sqlite3_vfs *vfs = sqlite3_vfs_find(sqlite_gather());
+    int flags = SQLITE_OPEN_WAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    sqlite3_file *log = arena_alloc(test_arena(), (size_t)vfs->szOsFile);
+    FILE *store = fopen(scratch_file(&scratch, "log"), "w");  // whose log it is
+    EXPECT(store && fclose(store) == 0);
+    EXPECT(sqlite3_initialize() == SQLITE_OK);
+    EXPECT_INT(vfs->xOpen(vfs, path, log, flags, NULL), SQLITE_OK);
+    int64_t written = 0;
+    for (size_t i = 0; i < countof(asks); i++, written += PIECE) {
+        EXPECT_INT(log->pMethods->xWrite(log, bytes, PIECE, written), SQLITE_OK);
+        EXPECT_INT(bytes_of(path), written);  // not yet
+        EXPECT_INT(asks[i](log), SQLITE_OK);
+        EXPECT_INT(bytes_of(path), i == 0 ? 1 << 20 : written + PIECE);
+        EXPECT(i > 0 || truncate(path, PIECE) == 0);
+    }
+    EXPECT_INT(log->pMethods->xWrite(log, bytes, PIECE, written), SQLITE_OK);
+    written += PIECE;
+    // Too large to be gathered.
+    EXPECT_INT(log->pMethods->xWrite(log, bytes, LARGE, written), SQLITE_OK);
+    EXPECT_INT(bytes_of(path), written + LARGE);
+    EXPECT_INT(log->pMethods->xClose(log), SQLITE_OK);
+    scratch_close(&scratch);
 }

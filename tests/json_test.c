@@ -41,30 +41,30 @@ static struct str refusal_of(struct str text)
     return str_dup(test_arena(), str_of(err.message));
 }
 
-#define REFUSES(text, message) EXPECT_STR(refusal_of(S(text)), message)
+#define REJECTS(text, message) EXPECT_STR(refusal_of(S(text)), message)
 #define WRITES(text, literal) EXPECT_STR(text_of(S(text)), literal)
 #define CANON(text, literal) EXPECT_STR(canonical_of(S(text)), literal)
 
 TEST(json_refuses_a_duplicate_key_with_its_place)
 {
-    REFUSES("{\"a\":1,\n \"b\":{\"c\":2,\"c\":3}}",
+    REJECTS("{\"a\":1,\n \"b\":{\"c\":2,\"c\":3}}",
             "JSON line 2 column 15: this key is already in the object: each "
             "may be there once");
-    REFUSES("{\"a\":1,\"\\u0061\":1}",
+    REJECTS("{\"a\":1,\"\\u0061\":1}",
             "JSON line 1 column 15: this key is already in the object: each "
             "may be there once");
 }
 
 TEST(json_refuses_nothing_at_all)
 {
-    REFUSES("", "JSON line 1 column 0: the text is empty");
-    REFUSES(" \t\r\n ", "JSON line 1 column 0: the text is empty");
+    REJECTS("", "JSON line 1 column 0: the text is empty");
+    REJECTS(" \t\r\n ", "JSON line 1 column 0: the text is empty");
     EXPECT_STR(refusal_of((struct str){ NULL, 0 }), "JSON line 1 column 0: the text is empty");
 }
 
 TEST(json_refuses_a_byte_order_mark)
 {
-    REFUSES("\xef\xbb\xbf{}",
+    REJECTS("\xef\xbb\xbf{}",
             "JSON line 1 column 1: a byte order mark is not allowed, only plain UTF-8");
 }
 
@@ -76,7 +76,7 @@ TEST(json_refuses_a_value_that_does_not_end)
     for (size_t i = 0; i < countof(unfinished); i++)
         expect(str_starts(refusal_of(str_of(unfinished[i])), S("JSON line 1 column ")),
                PLACE(unfinished[i]));
-    REFUSES("\"a", "JSON line 1 column 2: the text ends before the value does");
+    REJECTS("\"a", "JSON line 1 column 2: the text ends before the value does");
 }
 
 TEST(json_refuses_what_is_not_json)
@@ -90,12 +90,12 @@ TEST(json_refuses_what_is_not_json)
     };
     for (size_t i = 0; i < countof(bad); i++)
         expect(str_starts(refusal_of(str_of(bad[i])), S("JSON line ")), PLACE(bad[i]));
-    REFUSES("{\"a\":1} x", "JSON line 1 column 9: there is more after the value");
+    REJECTS("{\"a\":1} x", "JSON line 1 column 9: there is more after the value");
 }
 
 TEST(json_refuses_bad_utf8)
 {
-    REFUSES("[\"a\xff\"]", "JSON line 1 column 3: the text is not valid UTF-8");
+    REJECTS("[\"a\xff\"]", "JSON line 1 column 3: the text is not valid UTF-8");
     static const char *const bad[] = {
         "\"\x80\"", "\"\xc0\x80\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"",
         "\"\xf4\x90\x80\x80\"", "\"\xc3\"", "\"\xf0\x9f\x98\"", "\xff", "{\"\xff\":1}",
@@ -116,11 +116,11 @@ TEST(json_refuses_half_a_surrogate_pair)
 
 TEST(json_refuses_nul_characters)
 {
-    REFUSES("\"a\\u0000b\"", "JSON line 1 column 10: a NUL character is not allowed");
-    REFUSES("{\"a\\u0000b\":1}", "JSON line 1 column 11: a NUL character is not allowed in a key");
-    REFUSES("\"a\0b\"", "JSON line 1 column 3: a NUL character is not allowed");
-    REFUSES("[1,\n1]\0", "JSON line 2 column 3: a NUL character is not allowed");
-    REFUSES("\0", "JSON line 1 column 1: a NUL character is not allowed");
+    REJECTS("\"a\\u0000b\"", "JSON line 1 column 10: a NUL character is not allowed");
+    REJECTS("{\"a\\u0000b\":1}", "JSON line 1 column 11: a NUL character is not allowed in a key");
+    REJECTS("\"a\0b\"", "JSON line 1 column 3: a NUL character is not allowed");
+    REJECTS("[1,\n1]\0", "JSON line 2 column 3: a NUL character is not allowed");
+    REJECTS("\0", "JSON line 1 column 1: a NUL character is not allowed");
     EXPECT(str_starts(refusal_of(S("\"\\\0\"")), S("JSON line 1 column ")));
 }
 

@@ -251,3 +251,55 @@ TEST_EACH_DB(the_memory_of_removed_generations_is_given_back)
         must_be_new(box, 1000 + i);  // begins a generation, and with it a new list
     EXPECT(filter_memory(box) < full);
 }
+
+// ----- what a connection has in memory
+
+// Another connection has removed all that this one has listed, and begun anew.
+TEST_EACH_DB(OPS_5_generations_that_others_removed_take_no_memory_any_more)
+{
+    struct id ids[4 * FEW];
+    few_keys(box);
+    fill_and_end(box, ids, countof(ids));
+    for (int round = 0; round < 2; round++)
+        must_be_all(box, ids, countof(ids));  // by now it has filters
+    struct db *own = box->db;
+    size_t before = key_index_bytes(own->key_index);
+    box->db = box_second(box, false);
+    pass(box, DAYS(8));
+    for (int i = 1000; generations(box) < 6; i++)
+        end_job(box, must_be_new(box, i).id);
+    pass(box, DAYS(8));
+    EXPECT(sweep_whole(box, 10) >= 4 * FEW);
+    EXPECT_INT(generations(box), 1);
+    db_close(box->db);
+    box->db = own;
+    must_be_new(box, 0);
+    EXPECT(key_index_bytes(own->key_index) < before);
+}
+
+// Past the last filter the store is asked, and knows.
+SQLITE_ONLY(OPS_4_keys_are_found_where_there_are_more_generations_than_filters,
+            "two million look-ups, each a round trip; the index is the same")
+TEST_EACH_DB(OPS_4_keys_are_found_where_there_are_more_generations_than_filters)
+{
+    enum { FILTERS = 64, LANES = 32, KEYS = FILTERS * LANES + 20 };
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    bool deduplicated = false;
+    struct id *ids = arena_new(test_arena(), struct id, KEYS);
+    box->generation_keys = 1;
+    box_reopen(box);
+    for (int round = 0; round < 2; round++) {
+        box_begin(box, &tx);
+        for (int i = KEYS; i-- > 0;) {  // the youngest are looked for first
+            struct contract contract = contract_of_key(box, round ? KEYS - 1 - i : i);
+            struct job job;
+            MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+            EXPECT(deduplicated == (round == 1));
+            int number = round ? KEYS - 1 - i : i;
+            EXPECT(!deduplicated || id_eq(job.id, ids[number]));
+            ids[number] = job.id;
+        }
+        box_commit(&tx);
+    }
+}

@@ -18,7 +18,10 @@
 #include "faults.h"
 #include "rich_store.h"
 #include "store/bell.h"
+#include "store/counts.h"
+#include "store/guest.h"
 #include "store/hold.h"
+#include "store/names.h"
 #include "torture.h"
 
 enum kind { KIND_STORE, KIND_ARENA, KIND_MALLOC, KIND_SYSTEM, KIND_INTERRUPTED, KIND_FULL, KINDS };
@@ -147,6 +150,66 @@ static bool hear_bell(struct whole *w, struct pawl_error *err)
     return opened;
 }
 
+// ----- work, by a connection that remembers nothing
+
+enum { KEYS = 6, GENERATION_KEYS = 2 };
+
+static bool enqueue_keys(struct whole *w, struct tx *tx, const char *name, struct pawl_error *err)
+{
+    char text[KEYS][16];
+    bool done = true;
+    for (int i = 0; i < KEYS && done; i++) {
+        struct contract contract = contract_for(w->box, i % 2 ? "report" : "export");
+        struct job job;
+        bool known;
+        snprintf(text[i], sizeof text[i], "%s-%d", name, i);
+        contract.idempotency_key = str_of(text[i]);
+        done = job_enqueue(tx, &contract, &job, &known, err);
+    }
+    return done;
+}
+
+static bool let_guest_in(struct tx *tx, struct pawl_error *err)
+{
+    guest_enter(tx, SECONDS(60));
+    bool done = guest_execute(tx, "CREATE TABLE invoices (id INTEGER PRIMARY KEY,"
+                                  " of INTEGER REFERENCES invoices); DROP TABLE invoices",
+                              err);
+    return guest_leave(tx, done ? err : NULL) && done;
+}
+
+static bool count_all(struct tx *tx, struct pawl_error *err)
+{
+    struct queue_count *counts;
+    size_t count;
+    int64_t waiting;
+    return counts_of_org(tx, 0, &counts, &count, err) && counts_of_org(tx, 1, &counts, &count, err)
+        && count_waiting(tx, 1, &waiting, err) && count_waiting(tx, 2, &waiting, err);
+}
+
+static bool work(struct whole *w, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct db *db = NULL;
+    struct witness newest;
+    struct db_options options = {
+        .url = w->box->url,
+        .world = &w->box->world.world,
+        .generation_keys = GENERATION_KEYS,
+    };
+    bool done = db_open(&db, &options, err);
+    for (int kept = 2; kept-- > 0 && done;) {  // keys that are found, and new ones for nothing
+        SCOPED(tx) struct tx tx = {0};
+        done = tx_begin(db, TX_WRITE, &arena, &tx, err);
+        tx.caller = &w->box->caller;
+        done = done && enqueue_keys(w, &tx, kept ? "kept" : "new", err) && count_all(&tx, err)
+            && let_guest_in(&tx, err)
+            && (kept ? tx_commit(&tx, err) : tx_wrap_up(&tx, &newest, err));
+    }
+    db_close(db);
+    return done;
+}
+
 static bool keep_file(struct whole *w, struct pawl_error *err)
 {
     static const char bytes[100 << 10];
@@ -237,6 +300,7 @@ static const struct deed {
     { "tidy up", tidy, NULL, false },
     { "hold names", hold_names, NULL, false },
     { "hear the bell", hear_bell, NULL, false },
+    { "work", work, NULL, false },
     { "keep a file", keep_file, NULL, false },
     { "remove a file", remove_file, remove_forsaken, false },
     { "back up", back_up, remove_backup, false },
@@ -308,6 +372,24 @@ static void try_all(struct box *box, int64_t stride, int64_t rehearsed)
     EXPECT_INT(torture_end(&t), 0);
 }
 
+// So that there are numbers of queues that were added up, besides those that will be.
+static void fold_counts(struct box *box)
+{
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    int64_t org, queue;
+    box_begin(box, &tx);
+    MUST(name_intern(&tx, NAME_ORG, box->caller.org_id, &org, &err));
+    MUST(name_intern(&tx, NAME_QUEUE, S("q:default"), &queue, &err));
+    for (int i = 0; i < 128; i++) {
+        tx_count(&tx, org, queue, PLACE_READY, i % 2 ? -1 : 1);
+        tx_flow(&tx, org, queue, FLOW_ENQUEUED);
+        MUST(counts_settle(&tx, &err));
+    }
+    box_commit(&tx);
+    EXPECT(box_number(box, "SELECT count(*) FROM queue_counts") > 0);
+}
+
 // A store with one of the things that go along.
 TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails)
 {
@@ -318,6 +400,7 @@ TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails
     must_enqueue(box, "report");
     must_store(box, "some bytes");
     pass(box, SECONDS(10));
+    fold_counts(box);
     OK(seals_make(tx, 10, true, &seals, err) && seals_put(tx, &seals, err));
     try_all(box, 97, 1);
 }

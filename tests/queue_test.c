@@ -2,6 +2,8 @@
 // which recounts what the counters say.
 #include "queues.h"
 
+#include <string.h>
+
 #include "rich_store.h"
 
 // ----- numbers
@@ -283,4 +285,19 @@ TEST_EACH_DB(OPS_20_a_limit_holds_within_one_transaction)
     EXPECT_REFUSED(PAWL_QUEUE_FULL, job_enqueue(&tx, &contract, &job, &deduplicated, &err));
     EXPECT_STR(str_of(err.message), "queue small is full: 3 jobs wait in it, its limit is 3");
     box_commit(&tx);
+}
+
+TEST_EACH_DB(OPS_3_a_row_of_numbers_that_is_damaged_is_named)
+{
+    struct queue_count *counts = NULL;
+    size_t count = 0;
+    queue_add(box, (struct wish){0});
+    box_sql(box, "UPDATE count_deltas SET changes = '[[1,1,5]]'");
+    box->damaged = true;
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    box_begin(box, &tx);
+    EXPECT_REFUSED(PAWL_DAMAGED, counts_of_org(&tx, 0, &counts, &count, &err));
+    EXPECT(strstr(err.message, "pawl verify") != NULL);
+    tx_end(&tx);
 }

@@ -4,7 +4,7 @@
 
 // ----- options
 
-#define REFUSES(options_, ...)                                                          \
+#define REJECTS(options_, ...)                                                          \
     do {                                                                                \
         struct pawl *pawl_ = NULL;                                                      \
         struct pawl_error err = {0};                                                    \
@@ -23,19 +23,19 @@
 
 TEST_SHOP(RUN_1_wrong_options_are_refused_by_name, .virtual_time = true)
 {
-    REFUSES(OPTIONS(.workers = -1), "workers");
-    REFUSES(OPTIONS(.workers = 1001), "workers");
-    REFUSES(OPTIONS(.prefetch = -2), "prefetch");
-    REFUSES(OPTIONS(.written_off_max = -1), "written_off_max");
-    REFUSES(OPTIONS(.grace_us = -1), "grace_us");
-    REFUSES(OPTIONS(.loan_us = 1), "loan_us");
-    REFUSES(OPTIONS(.commit_us = -1), "commit_us");
-    REFUSES(OPTIONS(.busy_us = -1), "busy_us");
-    REFUSES(OPTIONS(.virtual_start = -1), "virtual_start");
-    REFUSES(OPTIONS(.org_id = "acme"), "org_id");
-    REFUSES(OPTIONS(.actor_id = ""), "actor_id");
-    REFUSES(OPTIONS(.instance = ""), "instance");
-    REFUSES(OPTIONS(.workers = -1, .prefetch = -2, .org_id = "acme", .instance = "\n"), "workers",
+    REJECTS(OPTIONS(.workers = -1), "workers");
+    REJECTS(OPTIONS(.workers = 1001), "workers");
+    REJECTS(OPTIONS(.prefetch = -2), "prefetch");
+    REJECTS(OPTIONS(.written_off_max = -1), "written_off_max");
+    REJECTS(OPTIONS(.grace_us = -1), "grace_us");
+    REJECTS(OPTIONS(.loan_us = 1), "loan_us");
+    REJECTS(OPTIONS(.commit_us = -1), "commit_us");
+    REJECTS(OPTIONS(.busy_us = -1), "busy_us");
+    REJECTS(OPTIONS(.virtual_start = -1), "virtual_start");
+    REJECTS(OPTIONS(.org_id = "acme"), "org_id");
+    REJECTS(OPTIONS(.actor_id = ""), "actor_id");
+    REJECTS(OPTIONS(.instance = ""), "instance");
+    REJECTS(OPTIONS(.workers = -1, .prefetch = -2, .org_id = "acme", .instance = "\n"), "workers",
             "prefetch", "org_id", "instance");
 }
 

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/tzdata.h"
 #include "base/world.h"
 #include "engine/zone_load.h"
 #include "model/zone_rule.h"
+#include "process.h"
+#include "rehearsal.h"
 #include "zones.h"
 
 enum { HOUR = 3600, DAY = 86400, YEAR = 31556952 };
@@ -318,5 +321,41 @@ TEST(SLOT_zone_files_that_are_damaged)
             continue;
         for (int64_t t = 0; t < (int64_t)100 * YEAR; t += (int64_t)5 * YEAR)
             EXPECT(zone_reached(zone, zone_first(zone, t)) >= t);
+    }
+}
+
+// A file that cannot be read is no name that is wrong.
+TEST(SLOT_zone_files_that_cannot_be_read)
+{
+    static const char *const names[] = { "Round", "Long" };
+    struct scratch scratch = scratch_open();
+    EXPECT(symlink("Round", scratch_file(&scratch, "Round")) == 0);
+    FILE *file = fopen(scratch_file(&scratch, "Long"), "w");
+    EXPECT(file && ftruncate(fileno(file), 2 << 20) == 0 && fclose(file) == 0);
+    for (size_t i = 0; i < countof(names); i++) {
+        struct pawl_error err = {0};
+        struct str bytes;
+        EXPECT(setenv("TZDIR", scratch.path, 1) == 0);
+        bool read = tzdata_read(test_arena(), str_of(names[i]), &bytes, &err);
+        EXPECT(unsetenv("TZDIR") == 0);
+        EXPECT(!read && err.code == PAWL_STORE);
+        EXPECT(strstr(err.message, "cannot be read") != NULL);
+    }
+    scratch_close(&scratch);
+}
+
+TEST(SLOT_zone_without_memory_is_refused)
+{
+    struct str bytes;
+    struct pawl_error err = {0};
+    bool reached = true;
+    MUST(tzdata_read(test_arena(), S("Europe/Berlin"), &bytes, &err));
+    for (int64_t n = 1; reached; n++) {
+        SCOPED(arena) struct arena arena = {0};
+        struct zone *zone = NULL;
+        rehearsal_arenas(n);
+        bool parsed = zone_parse(&arena, S("Europe/Berlin"), bytes, &zone, &err);
+        reached = rehearsal_calm();
+        EXPECT(parsed ? !reached || arena.failed : reached && err.code == PAWL_NO_MEMORY);
     }
 }

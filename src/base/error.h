@@ -22,8 +22,10 @@ const struct pawl_code_row *pawl_code(enum pawl_code code);
 // quotes, the message is one line of valid UTF-8: it can go into a log or a reply as it is.
 CHECKED bool fail(struct pawl_error *err, enum pawl_code code, const char *format, ...)
     PRINTF(3, 4);
-// So that the compiler knows too: there is no way on behind `held || fail(err, ...)`.
-#define fail(...) ((void)!(fail)(__VA_ARGS__), false)
+// So that the compiler knows too: there is no way on behind `held || fail(err, ...)`, nor behind
+// another function that always answers false: #define refuse(...) REFUSES(refuse(__VA_ARGS__))
+#define REFUSES(call) ((void)!(call), false)
+#define fail(...) REFUSES((fail)(__VA_ARGS__))
 
 // What is wrong with an input: every problem by the name of its field, not only the first.
 struct problem {

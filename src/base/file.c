@@ -18,6 +18,7 @@ static bool failed(const char *what, const char *path, struct pawl_error *err)
     enum pawl_code code = errno == ENOSPC || errno == EDQUOT ? PAWL_DISK_FULL : PAWL_STORE;
     return fail(err, code, "cannot %s %s: %s", what, path, strerrordesc_np(errno));
 }
+#define failed(...) REFUSES(failed(__VA_ARGS__))
 
 static void descriptor_end(const int *fd)
 {
@@ -152,7 +153,7 @@ struct sharing {
 
 static bool share_all(const char *from, const char *to, struct sharing *s, struct pawl_error *err);
 
-// One that is removed meanwhile is no longer there to be shared.
+// One that is removed meanwhile is no longer there to be shared, nor is what no file is.
 static bool share_one(const char *from, const char *to, struct sharing *s, struct pawl_error *err)
 {
     struct stat about;
@@ -160,10 +161,11 @@ static bool share_one(const char *from, const char *to, struct sharing *s, struc
         return errno == ENOENT || failed("look at", from, err);
     if (S_ISDIR(about.st_mode))
         return share_all(from, to, s, err);
-    if (!S_ISREG(about.st_mode) || (!file_share(from, to, err) && file_there(from)))
-        return S_ISREG(about.st_mode) ? false : true;
-    s->files++;
-    return true;
+    if (!S_ISREG(about.st_mode))
+        return true;
+    bool shared = file_share(from, to, err);
+    s->files += shared;
+    return shared || !file_there(from);
 }
 
 static bool share_all(const char *from, const char *to, struct sharing *s, struct pawl_error *err)

@@ -99,6 +99,7 @@ static bool refuse(const json_error_t *error, struct pawl_error *err)
     return fail(err, PAWL_INVALID, "JSON line %d column %d: %.*s", error->line, error->column, n,
                 error->text);
 }
+#define refuse(...) REFUSES(refuse(__VA_ARGS__))
 
 static bool load(struct str text, json_t **value, struct pawl_error *err)
 {

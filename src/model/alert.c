@@ -7,6 +7,9 @@
 #define DELAY_US_MAX MINUTES(10)
 #define ASKED_US_MAX HOURS(1)
 
+enum { DOUBLINGS = 10 };
+_Static_assert(DELAY_US << (DOUBLINGS - 1) <= DELAY_US_MAX, "the last doubling is not too long");
+
 static const struct {
     const char *name;     // in the store, in messages and in the configuration: never change one
     const char *meaning;
@@ -59,10 +62,8 @@ struct str alert_key(struct arena *arena, enum alert_kind kind, struct id job)
 int64_t alert_delay_us(int64_t attempts, int64_t asked_us)
 {
     int64_t doublings = attempts > 1 ? attempts - 1 : 0;
-    int64_t delay = doublings < 10 ? DELAY_US << doublings : DELAY_US_MAX;
+    int64_t delay = doublings < DOUBLINGS ? DELAY_US << doublings : DELAY_US_MAX;
     int64_t asked = asked_us < ASKED_US_MAX ? asked_us : ASKED_US_MAX;
-    if (delay > DELAY_US_MAX)
-        delay = DELAY_US_MAX;
     return delay > asked ? delay : asked;
 }
 

@@ -44,11 +44,8 @@ const struct category_row *category_row(enum category category)
 
 const char *effect_name(unsigned effect)
 {
-    for (size_t i = 0; i < countof(effect_names); i++)
-        if (effect == 1U << i)
-            return effect_names[i];
-    assert(effect == 0);  // one effect, or none
-    return "";
+    assert(__builtin_popcount(effect) == 1 && effect < 1U << EFFECTS);
+    return effect_names[__builtin_ctz(effect)];
 }
 
 bool category_parse(struct str name, enum category *category)

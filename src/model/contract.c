@@ -60,20 +60,21 @@ static bool wrong(struct reader *r, const char *field, const char *format, ...)
     problem_add(r->problems, name.s, "%s", message);
     return false;
 }
+#define wrong(...) REFUSES(wrong(__VA_ARGS__))
 
 static const char *kind(const json_t *value)
 {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT: return "an object";
-    case JSON_ARRAY: return "an array";
-    case JSON_STRING: return "text";
-    case JSON_INTEGER: return "a whole number";
-    case JSON_REAL: return "a number with a fraction or exponent";
-    case JSON_TRUE: return "true";
-    case JSON_FALSE: return "false";
-    case JSON_NULL: return "null";
-    }
-    return "something else";
+    static const char *const names[] = {
+        [JSON_OBJECT] = "an object",
+        [JSON_ARRAY] = "an array",
+        [JSON_STRING] = "text",
+        [JSON_INTEGER] = "a whole number",
+        [JSON_REAL] = "a number with a fraction or exponent",
+        [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false",
+        [JSON_NULL] = "null",
+    };
+    return names[json_typeof(value)];
 }
 
 static bool wrong_kind(struct reader *r, const struct field *field, const json_t *value)
@@ -220,9 +221,8 @@ static bool wrong_policy(struct reader *r, struct str name)
     for (size_t i = 0; policy_builtin_at(i); i++)
         buf_addf(&known, " %.*s", STR(policy_builtin_at(i)->name));
     name.n = name.n < NAME_BYTES_MAX ? name.n : NAME_BYTES_MAX;
-    struct str message = buf_str(&known);
     return wrong(r, "policy", "there is no policy `%.*s`; built in are%.*s", STR(name),
-                 STR(message));
+                 STR(buf_str(&known)));
 }
 
 // With an unknown policy reading goes on under `default`, to find what else is wrong.
@@ -234,7 +234,7 @@ static bool choose_policy(struct reader *r, struct str name)
     r->type = rules->type ? rules->type(rules->self, r->contract->job_type) : NULL;
     if (r->type)
         r->into->policy = job_type_policy(r->type, &r->into->policy);
-    return policy || wrong_policy(r, name);
+    return policy || REFUSES(wrong_policy(r, name));
 }
 
 static bool absent_policy(struct reader *r)
@@ -257,7 +257,8 @@ static bool check_policy(struct reader *r, const struct field *field)
     struct problems found = { .arena = r->problems->arena };
     policy_check(&r->contract->policy, &found);
     for (size_t i = 0; i < found.count; i++)
-        wrong(r, field->name, "%.*s %.*s", STR(found.list[i].field), STR(found.list[i].message));
+        (void)wrong(r, field->name, "%.*s %.*s", STR(found.list[i].field),
+                    STR(found.list[i].message));
     return check_text(r, field) && found.count == 0;
 }
 
@@ -399,7 +400,6 @@ static bool check_payload(struct reader *r, const struct field *field)
         return check_payload_value(r, field, r->payload);
     if (!r->rules && payload_plain(r->contract))
         return true;
-
     SCOPED(json) json_t *value = NULL;
     struct pawl_error err;
     if (!json_parse(r->contract->payload, PAYLOAD_BYTES_MAX, &value, &err))

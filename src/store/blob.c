@@ -26,6 +26,7 @@ static bool refuse(struct pawl_error *err, const char *what, const char *directo
     return fail(err, full ? PAWL_DISK_FULL : PAWL_STORE, "cannot %s in %s: %s", what, directory,
                 strerrordesc_np(errno));
 }
+#define refuse(...) REFUSES(refuse(__VA_ARGS__))
 
 static void path_of(char path[PATH_MAX], const char *directory, struct str name)
 {

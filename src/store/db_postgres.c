@@ -281,8 +281,7 @@ static int64_t column_int(void *statement, int column)
 {
     const struct answer *answer = statement;
     const char *text = pq.getvalue(answer->result, answer->row, column);
-    if (pq.ftype(answer->result, column) == BOOLEAN_TYPE)
-        return *text == 't';
+    assert(pq.ftype(answer->result, column) != BOOLEAN_TYPE);  // `t` is no number: CASE in queries
     return strtoll(text, NULL, 10);  // of the empty text, which stands for NULL: 0
 }
 

@@ -45,7 +45,7 @@ static void look_for_space(struct db *db)
     db->is_short = sqlite_of(db)->reserve.is_short;
 }
 
-bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err)
+bool(sqlite_failed)(struct sqlite *sqlite, const char *what, struct pawl_error *err)
 {
     int result = sqlite3_extended_errcode(sqlite->connection);
     sqlite_notice_full_disk(sqlite, result);

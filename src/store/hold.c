@@ -55,19 +55,24 @@ static bool open_place(struct hold *hold, struct str store_url, struct pawl_erro
     return opened;
 }
 
-static bool close_place(struct hold *hold)
+// Of a place that was opened.
+static void close_place(struct hold *hold)
 {
     if (hold->server)
         server_lock_close(hold->server);
-    else if (hold->fd >= 0)
+    else
         close(hold->fd);
     *hold = (struct hold){ .fd = -1 };
-    return false;
 }
 
 bool hold_take(struct hold *hold, struct str store_url, struct str name, struct pawl_error *err)
 {
-    return open_place(hold, store_url, err) && (lock_name(hold, name, err) || close_place(hold));
+    if (!open_place(hold, store_url, err))
+        return false;
+    if (lock_name(hold, name, err))
+        return true;
+    close_place(hold);
+    return false;
 }
 
 struct str hold_name(struct arena *arena, struct str stem, int number)

@@ -117,6 +117,7 @@ CHECKED bool postgres_session_is_ours(struct postgres *postgres, struct pawl_err
 // Fills `err` from a result that is not what it should be, frees it and answers false.
 CHECKED bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
                              struct pawl_error *err);
+#define postgres_failed(...) REFUSES((postgres_failed)(__VA_ARGS__))
 
 // The connection is lost from here on, if it is not yet: one that could not be asked to answer
 // would be waited for without end.

@@ -39,8 +39,8 @@ static const struct row *row_of(const char *state)
 
 // A connection that is gone says so itself, or the server has ended it; and what libpq says on its
 // own, without a code of SQL, is about the connection.
-bool postgres_failed(struct postgres *postgres, PGresult *result, const char *what,
-                     struct pawl_error *err)
+bool(postgres_failed)(struct postgres *postgres, PGresult *result, const char *what,
+                      struct pawl_error *err)
 {
     PGconn *connection = postgres->connection;
     const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE),

@@ -140,6 +140,7 @@ static bool came_late(struct postgres *postgres, struct pawl_error *err)
     return fail(err, PAWL_FENCED, "the transaction took longer than %lld ms: nothing was stored",
                 (long long)(postgres->guest.allowed_us / 1000));
 }
+#define came_late(...) REFUSES(came_late(__VA_ARGS__))
 
 // A deferred reference that leads nowhere would refuse the commit, and with it everybody's.
 static bool left_no_broken_reference(struct postgres *postgres, struct pawl_error *err)
@@ -159,7 +160,7 @@ static bool refers_to_nothing_of_ours(struct tx *tx, struct pawl_error *err)
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask_plain(tx, &rows, Q_REFERENCES_ALL, err))
         return false;
-    while (rows_next(&rows)) {
+    if (rows_next(&rows)) {
         struct str from = row_text(&rows), to = row_text(&rows);
         return fail(err, PAWL_FORBIDDEN,
                     "table %.*s refers to %.*s, which belongs to Pawl: keep the id of a job as a "
@@ -202,8 +203,7 @@ static bool run(struct tx *tx, const char *sql, struct pawl_error *err)
         return are_as_before(before, after, err);
     if (is_late(postgres))
         return came_late(postgres, err);
-    enum pawl_code code = why.code == PAWL_STORE && !tx->db->lost ? PAWL_CONFLICT : why.code;
-    return fail(err, code, "%s", why.message);
+    return fail(err, why.code == PAWL_STORE ? PAWL_CONFLICT : why.code, "%s", why.message);
 }
 
 // All of them or none: what a statement that failed had done is taken back, and with it what was

@@ -75,6 +75,7 @@ extern const struct guest_driver sqlite_guests;
 
 // Fills `err` from the connection's last error and answers false.
 CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_error *err);
+#define sqlite_failed(...) REFUSES((sqlite_failed)(__VA_ARGS__))
 
 // A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
 // after it would then be committed one by one, and could not be taken back.

@@ -32,6 +32,7 @@ static bool copy_failed(sqlite3 *connection, const char *path, struct pawl_error
             code = codes[i].code;
     return fail(err, code, "%s: %s", path, sqlite3_errmsg(connection));
 }
+#define copy_failed(...) REFUSES(copy_failed(__VA_ARGS__))
 
 static bool open_raw(const char *path, sqlite3 **connection, struct pawl_error *err)
 {

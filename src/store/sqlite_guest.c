@@ -18,7 +18,7 @@ enum { STEPS_PER_LOOK = 1000 };  // of SQLite's virtual machine: some 10 us
 
 static struct sqlite *sqlite_in(struct tx *tx)
 {
-    assert(tx->db->driver == &sqlite_driver);
+    assert(tx->db->driver->dialect == DIALECT_SQLITE);
     return sqlite_of(tx->db);
 }
 
@@ -256,6 +256,7 @@ static bool came_late(struct sqlite *sqlite, enum pawl_code code, struct pawl_er
     return fail(err, code, "the transaction took longer than %lld ms: nothing was stored",
                 (long long)(sqlite->guest.allowed_us / 1000));
 }
+#define came_late(...) REFUSES(came_late(__VA_ARGS__))
 
 static bool transaction_lives(struct sqlite *sqlite, struct pawl_error *err)
 {
@@ -357,6 +358,7 @@ static bool guest_failed(struct sqlite *sqlite, struct pawl_error *err)
                         sqlite3_errmsg(sqlite->connection));
     return sqlite_failed(sqlite, "statement refused", err);
 }
+#define guest_failed(...) REFUSES(guest_failed(__VA_ARGS__))
 
 static bool guest_run(struct sqlite *sqlite, const char *sql, struct pawl_error *err)
 {

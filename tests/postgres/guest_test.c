@@ -40,6 +40,8 @@ static const struct {
     { "ALTER TABLE audit_events DISABLE TRIGGER audit_no_update", "audit_events", PAWL_FORBIDDEN },
     { "CREATE TABLE pawl.mine (id BIGINT)", "mine", PAWL_FORBIDDEN },
     { "DROP VIEW pawl_job_runs", "pawl_job_runs", PAWL_FORBIDDEN },
+    { "CREATE TABLE pawl.zulu (id BIGINT)", "zulu", PAWL_FORBIDDEN },  // behind all others
+    { "SELECT '\xe2'", "statement refused: ", PAWL_USAGE },             // half a character
 };
 
 TEST_EACH_DB(EXEC_6_the_application_is_kept_away_from_what_is_pawls)
@@ -108,4 +110,98 @@ TEST_EACH_DB(OPS_9_what_the_application_sets_is_not_set_for_pawl)
     MUST(guest_leave(&tx, &err));
     MUST(tx_commit(&tx, &err));
     EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices WHERE number = 'on'"), 1);
+}
+
+static bool let_in(struct tx *tx, const char *sql, struct pawl_error *err)
+{
+    guest_enter(tx, SECONDS(60));
+    return guest_execute(tx, sql, err) && guest_leave(tx, err);
+}
+
+TEST_EACH_DB(EXEC_6_what_the_application_does_is_stored_or_it_is_told)
+{
+    box_sql(box, "CREATE TABLE public.invoices (id BIGINT PRIMARY KEY)");
+    EXPECT(guest_connection(box->db) == NULL);  // there is none to be had
+    OK(let_in(tx, "INSERT INTO invoices VALUES (1)", err));
+    REFUSED(PAWL_CONFLICT, let_in(tx, "INSERT INTO invoices VALUES (1)", err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 1);
+}
+
+TEST_EACH_DB(EXEC_6_a_table_of_pawls_that_is_gone_is_noticed_wherever_it_stood)
+{
+    box_sql(box, "CREATE TABLE pawl.zulu (id BIGINT)");
+    REFUSED(PAWL_FORBIDDEN, let_in(tx, "DROP TABLE pawl.zulu", err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl.zulu"), 0);
+    box_sql(box, "DROP TABLE pawl.zulu");
+}
+
+// Not by a guest, whose table would have been refused: by whoever else may.
+TEST_EACH_DB(EXEC_6_a_table_that_refers_to_pawls_is_named)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_sql(box, "CREATE TABLE public.notes (job BIGINT REFERENCES pawl.jobs (id))");
+    box_begin(box, &tx);
+    guest_enter(&tx, SECONDS(60));
+    EXPECT_REFUSED(PAWL_FORBIDDEN, guest_leave(&tx, &err));
+    EXPECT(strstr(err.message, "table notes refers to jobs") != NULL
+           || strstr(err.message, "table public.notes refers to jobs") != NULL);
+    tx_end(&tx);
+    box_sql(box, "DROP TABLE public.notes");
+}
+
+TEST_EACH_DB(EXEC_6_a_guest_that_comes_back_late_is_refused)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    enter(box, &tx);
+    pass(box, SECONDS(61));
+    EXPECT_REFUSED(PAWL_FENCED, guest_leave(&tx, &err));
+    tx_end(&tx);
+}
+
+// The text stands between two marks that are drawn by lot. One that has them would end there, and
+// what follows would be a statement of its own.
+TEST_EACH_DB(EXEC_6_a_text_that_has_guessed_the_mark_around_it_is_one_text_still)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    enter(box, &tx);
+    uint64_t dice = box->world.dice;
+    struct str sql = str_format(test_arena(), "INSERT INTO invoices VALUES (1, '$pawl%016llx$')",
+                                (unsigned long long)world_random(&box->world.world));
+    box->world.dice = dice;
+    MUST(guest_execute(&tx, sql.s, &err));
+    EXPECT(box->world.dice != dice);
+    MUST(guest_leave(&tx, &err));
+    box_commit(&tx);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices WHERE number LIKE '$pawl%$'"), 1);
+}
+
+// A session that ends, in a statement or when its references are looked at.
+TEST_EACH_DB(OPS_9_a_guest_whose_session_ends_leaves_nothing)
+{
+    static const char *const ends[] = {
+        "INSERT INTO invoices VALUES (1, '1'); SELECT pg_terminate_backend(pg_backend_pid())",
+        "INSERT INTO ended VALUES (1)",
+    };
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    box_sql(box, "CREATE TABLE public.invoices (id BIGINT PRIMARY KEY, number TEXT);"
+                 "CREATE TABLE public.ended (id BIGINT);"
+                 "CREATE FUNCTION public.ends() RETURNS trigger LANGUAGE plpgsql AS"
+                 " 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';"
+                 "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON public.ended DEFERRABLE"
+                 " INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.ends()");
+    for (size_t i = 0; i < countof(ends); i++) {
+        box_begin(box, &tx);
+        guest_enter(&tx, SECONDS(60));
+        bool executed = guest_execute(&tx, ends[i], &err);
+        EXPECT(executed == (i == 1));
+        EXPECT_REFUSED(PAWL_STORE, guest_leave(&tx, &err));
+        tx_end(&tx);
+        EXPECT(db_lost(box->db));
+        box_reopen(box);
+        EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices, ended"), 0);
+    }
 }

@@ -247,3 +247,70 @@ TEST_EACH_DB(OPS_9_what_the_server_has_its_own_tools_for_is_left_to_them)
     MUST(db_scrub(box->db, false, &err));
     MUST(db_scrub(box->db, true, &err));
 }
+
+// ----- what the server refuses, and lives
+
+static bool enqueue_here(struct box *box, struct tx *tx, struct pawl_error *err)
+{
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated = false;
+    box_begin(box, tx);
+    return job_enqueue(tx, &contract, &job, &deduplicated, err) && tx_settle(tx, err);
+}
+
+// By a check that somebody has put off to the end of the transaction.
+TEST_EACH_DB(OPS_9_a_commit_that_the_server_refuses_has_not_happened)
+{
+    static const struct {
+        const char *sqlstate;
+        enum pawl_code code;
+    } rows[] = { { "23514", PAWL_CONFLICT }, { "P0001", PAWL_STORE }, { "53100", PAWL_DISK_FULL } };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct pawl_error err = {0};
+        struct tx tx = {0};
+        box_sql(box, str_format(test_arena(),
+                                "CREATE OR REPLACE FUNCTION public.refuses() RETURNS trigger"
+                                " LANGUAGE plpgsql AS"
+                                " 'BEGIN RAISE EXCEPTION ''no'' USING ERRCODE = ''%s''; END';"
+                                "CREATE CONSTRAINT TRIGGER refuses AFTER INSERT ON pawl.jobs"
+                                " DEFERRABLE INITIALLY DEFERRED"
+                                " FOR EACH ROW EXECUTE FUNCTION public.refuses()",
+                                rows[i].sqlstate)
+                         .s);
+        MUST(enqueue_here(box, &tx, &err));
+        EXPECT_REFUSED(rows[i].code, tx_commit(&tx, &err));
+        tx_end(&tx);
+        EXPECT(!db_lost(box->db));
+        box_sql(box, "DROP TRIGGER refuses ON pawl.jobs");
+        EXPECT_INT(jobs(box), 0);
+    }
+    must_enqueue(box, "report");
+}
+
+// Whoever goes on behind a statement that failed is told so, whatever is asked for next.
+TEST_EACH_DB(OPS_9_behind_a_statement_that_failed_nothing_is_read_or_committed)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    int64_t number = 0;
+    MUST(enqueue_here(box, &tx, &err));
+    {
+        SCOPED(rows) struct rows twice = {0}, once = {0}, newest = {0};
+        MUST(sql_ask(&tx, &once, Q_KEY_REPLACE, &err, INT(1), INT(1)));
+        MUST(sql_ask(&tx, &twice, Q_GENERATION_INSERT, &err, INT(1)));
+        MUST(sql_ask_plain(&tx, &newest, Q_GENERATION_NEWEST, &err));
+        EXPECT(!rows_next(&twice) && !rows_ok(&twice, NULL));
+        EXPECT_REFUSED(PAWL_STORE, rows_number(&newest, &number, &err));
+        EXPECT(strstr(err.message, "an earlier statement of this transaction failed") != NULL);
+    }
+    EXPECT(!tx_commit(&tx, &err));
+    tx_end(&tx);
+    EXPECT_INT(jobs(box), 0);
+
+    MUST(enqueue_here(box, &tx, &err));
+    EXPECT(!tx_execute(&tx, "SELECT 1 / 0", &err));
+    EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
+    tx_end(&tx);
+    EXPECT_INT(jobs(box), 0);
+}
