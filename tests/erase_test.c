@@ -229,7 +229,7 @@ static struct org_erasing erase_org(struct box *box, bool dry_run)
 {
     struct org_erasing e = { .org_id = OTHER, .dry_run = dry_run };
     while (!e.done)
-        OK_FROM(e, org_erase_step(tx, &e, err));
+        OK_FROM_EACH(e, org_erase_step(tx, &e, err));
     return e;
 }
 

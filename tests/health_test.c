@@ -12,10 +12,7 @@
 static struct findings look(struct box *box)
 {
     struct findings findings = {0};
-    struct pawl_error err = {0};
-    SCOPED(tx) struct tx tx = {0};
-    MUST(tx_begin(box->db, TX_READ, test_arena(), &tx, &err));
-    MUST(health_look(&tx, &findings, &err));
+    OK_FROM_EACH(findings, health_look(tx, &findings, err));
     return findings;
 }
 

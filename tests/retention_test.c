@@ -24,7 +24,7 @@ static struct removing remove_all(struct box *box, struct retention keep)
 {
     struct removing r = { .keep = keep };
     for (int pieces = 0; !r.done; pieces++) {
-        OK_FROM(r, retention_step(tx, &r, err));
+        OK_FROM_EACH(r, retention_step(tx, &r, err));
         EXPECT(r.rows < (int64_t)2 * RETENTION_ROWS_MAX);
         EXPECT(pieces < 1000);
     }
@@ -36,7 +36,7 @@ static struct removing look(struct box *box, struct retention keep)
     struct removing r = { .keep = keep, .dry_run = true };
     struct str before = box_contents(box);
     while (!r.done)
-        OK_FROM(r, retention_step(tx, &r, err));
+        OK_FROM_EACH(r, retention_step(tx, &r, err));
     EXPECT(str_eq(before, box_contents(box)));
     return r;
 }
