@@ -12,7 +12,10 @@
 
 #include "artifacts.h"
 #include "base/file.h"
+#include "damage.h"
 #include "engine/backup.h"
+#include "engine/rehearse.h"
+#include "engine/retention.h"
 #include "engine/seal.h"
 #include "engine/transfer.h"
 #include "faults.h"
@@ -98,17 +101,31 @@ static bool make_store(struct whole *w, struct pawl_error *err)
     return opened;
 }
 
+static void see_progress(void *self, int64_t done, int64_t total)
+{
+    (void)self;
+    EXPECT(done <= total);
+}
+
 static bool verify_all(struct whole *w, struct pawl_error *err)
 {
     struct verified verified;
-    return verify(w->box->db, &(struct verify_options){ .artifacts = true }, &verified, err)
+    struct verify_options options = { .artifacts = true, .progress = see_progress };
+    return verify(w->box->db, &options, &verified, err)
         && (verified.violations == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
+}
+
+static bool verify_damaged(struct whole *w, struct pawl_error *err)
+{
+    struct verified verified;
+    return verify(w->box->db, &(struct verify_options){0}, &verified, err)
+        && (verified.violations > 4 || fail(err, PAWL_STORE, "what is damaged is not reported"));
 }
 
 static bool check_seals(struct whole *w, struct pawl_error *err)
 {
     struct seals_checked checked;
-    return seals_check(w->box->db, &(struct seal_check){0}, &checked, err)
+    return seals_check(w->box->db, &(struct seal_check){ .progress = see_progress }, &checked, err)
         && (checked.findings == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
 }
 
@@ -203,6 +220,14 @@ static bool copy(struct whole *w, struct pawl_error *err)
     return transfer_make(&transfer, &report, err);
 }
 
+static bool rehearse_migration(struct whole *w, struct pawl_error *err)
+{
+    struct rehearsal_report report;
+    struct rehearsal rehearsal = { .store = w->box->url, .world = &w->box->world.world };
+    return migration_rehearse(&rehearsal, &report, err)
+        && (report.found.violations == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
+}
+
 static void remove_forsaken(struct whole *w)
 {
     struct pawl_error err = {0};
@@ -241,6 +266,7 @@ static const struct deed {
     { "remove a file", remove_file, remove_forsaken, false },
     { "back up", back_up, remove_backup, false },
     { "restore", restore, remove_aside, false },  // from what was backed up
+    { "rehearse a migration", rehearse_migration, NULL, false },
     { "copy", copy, remove_other, true },
 };
 
@@ -281,16 +307,27 @@ static void *counted_malloc(size_t bytes)
     return malloc(bytes);  // jansson's, which the linker does not see
 }
 
+static int64_t stride_of(int64_t usual, int64_t rehearsed)
+{
+    return torture_asked("NTH_STRIDE", torture_asked("REHEARSALS", 0) > 0 ? rehearsed : usual);
+}
+
+static struct whole whole_of(struct box *box)
+{
+    struct whole w = { .box = box };
+    w.file = in_box(box, "backup.db");
+    w.other = in_box(box, "other.db");
+    w.url = str_format(test_arena(), "sqlite:%s", w.other);
+    return w;
+}
+
 // One call in `stride` of each deed. Rehearsals try more.
 static void try_all(struct box *box, int64_t stride, int64_t rehearsed)
 {
     struct torture t = { .name = "whole calls" };
     struct pawl_error err = {0};
-    struct whole w = { .box = box };
-    w.file = in_box(box, "backup.db");
-    w.other = in_box(box, "other.db");
-    w.url = str_format(test_arena(), "sqlite:%s", w.other);
-    stride = torture_asked("NTH_STRIDE", torture_asked("REHEARSALS", 0) > 0 ? rehearsed : stride);
+    struct whole w = whole_of(box);
+    stride = stride_of(stride, rehearsed);
     json_set_alloc_funcs(counted_malloc, free);
     for (size_t i = 0; i < countof(deeds); i++) {
         if (!torture_picked("NTH_SCENARIO", deeds[i].name))
@@ -308,18 +345,63 @@ static void try_all(struct box *box, int64_t stride, int64_t rehearsed)
     EXPECT_INT(torture_end(&t), 0);
 }
 
+static void seal_all(struct box *box)
+{
+    struct seals seals;
+    OK(seals_make(tx, 10, true, &seals, err) && seals_put(tx, &seals, err));
+}
+
+// What was sealed so far goes, and its seal says so.
+static void prune_all(struct box *box)
+{
+    struct removing r = { .keep = { .audit_us = SECONDS(1) } };
+    while (!r.done)
+        OK_FROM(r, retention_step(tx, &r, err));
+    EXPECT(r.removed[REMOVED_EVENTS] > 0);
+}
+
 // A store with one of the things that go along.
 TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails)
 {
-    struct seals seals;
+    must_enqueue(box, "early");
+    pass(box, SECONDS(10));
+    seal_all(box);
+    pass(box, SECONDS(10));
+    prune_all(box);
     must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
     must_commit(box, &lease);
     must_enqueue(box, "report");
     must_store(box, "some bytes");
     pass(box, SECONDS(10));
-    OK(seals_make(tx, 10, true, &seals, err) && seals_put(tx, &seals, err));
+    seal_all(box);
     try_all(box, 97, 1);
+}
+
+TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
+{
+    static const struct deed deed = { "verify what is damaged", verify_damaged, NULL, false };
+    static const char damaged[] =
+        "UPDATE executions SET attempts_used = 7; UPDATE jobs SET payload = '{';"
+        "UPDATE outcomes SET result = '{'; UPDATE steps SET result = '{';"
+        "UPDATE executions SET error_class = 'validation' WHERE error_class IS NOT NULL;"
+        "UPDATE executions SET started_at = NULL; UPDATE ready SET attempt = 5";
+    struct torture t = { .name = "whole calls" };
+    struct step step;
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, MINUTES(1));
+    must_sweep(box);
+    lease = must_start(box, "A");
+    OK(step_put(tx, &lease, S("one"), S("1"), &step, err));
+    must_commit(box, &lease);
+    must_enqueue(box, "report");
+    box->damaged = true;
+    box_sql(box, str_format(test_arena(), "%s%s", no_guards, damaged).s);
+    struct whole w = whole_of(box);
+    fail_each(&w, &deed, stride_of(7, 1), &t);
+    EXPECT_INT(torture_end(&t), 0);
 }
 
 TEST_EACH_DB(OPS_9_the_same_with_everything_in_it)
