@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "artifacts.h"
 #include "engine/batch.h"
 #include "engine/job.h"
 #include "engine/letter.h"
@@ -183,6 +184,45 @@ TEST_EACH_DB(OPS_25_logs_go_before_their_job_in_pieces_however_long_they_are)
     EXPECT_INT(remove_all(box, month).removed[REMOVED_LOGS], 1300);
     EXPECT_INT(count(box, "execution_logs"), 0);
     EXPECT_INT((int64_t)must_load(box, job.id).state, (int64_t)JOB_SUCCEEDED);
+}
+
+static struct lease talking(struct box *box)
+{
+    struct log_line line = { .text = S("said"), .at = 1 };
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "w");
+    OK(log_append(tx, lease.execution, &line, 1, err));
+    return lease;
+}
+
+TEST_EACH_DB(OPS_25_logs_of_jobs_that_are_young_or_have_not_ended_stay)
+{
+    struct lease old = talking(box);
+    must_commit(box, &old);
+    talking(box);  // and goes on
+    pass(box, DAYS(13));
+    struct lease young = talking(box);
+    must_commit(box, &young);
+    pass(box, DAYS(2));
+    EXPECT_INT(look(box, month).removed[REMOVED_LOGS], 1);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_LOGS], 1);
+    EXPECT_INT(count(box, "execution_logs"), 2);
+    struct retention longer_than_there_is_time = { .logs_us = INT64_MAX, .jobs_us = INT64_MAX };
+    EXPECT_INT(remove_all(box, longer_than_there_is_time).removed[REMOVED_LOGS], 0);
+    struct removing r = remove_all(box, month);
+    OK_FROM(r, retention_step(tx, &r, err));  // a pass that is done stays done
+    EXPECT(r.done && r.rows == 0);
+}
+
+TEST_EACH_DB(OPS_25_artifacts_that_would_go_are_counted_by_a_look)
+{
+    must_store(box, "some bytes");
+    must_store(box, "and more");
+    pass(box, DAYS(8));
+    struct retention week = { .artifacts_us = DAYS(7) };
+    EXPECT_INT(look(box, week).removed[REMOVED_ARTIFACTS], 2);
+    EXPECT_INT(remove_all(box, week).removed[REMOVED_ARTIFACTS], 2);
+    EXPECT_INT(look(box, week).removed[REMOVED_ARTIFACTS], 0);
 }
 
 TEST_EACH_DB(OPS_25_a_job_with_a_long_log_is_removed_in_several_pieces)
