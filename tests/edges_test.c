@@ -109,7 +109,8 @@ TEST(OPS_24_the_name_of_an_artifact_leads_into_no_directory)
 
 TEST(OPS_24_a_content_type_has_two_parts_that_can_be_printed)
 {
-    static const char *const types[] = { "text", "/csv", "text/", "text/c\nsv", "text/\x80" };
+    static const char *const types[] = { "text", "/csv", "text/", "text/c\nsv", "text/\x80",
+                                         "text/\x7f" };
     char long_type[CONTENT_TYPE_BYTES_MAX + 2];
     fill(long_type, sizeof long_type);
     long_type[1] = '/';

@@ -255,19 +255,20 @@ static const struct deed {
     bool (*run)(struct whole *w, struct pawl_error *err);
     void (*clear)(struct whole *w);  // NULL: it leaves nothing
     bool alone;                      // nobody has the store open
+    void (*prepare)(struct whole *w);
 } deeds[] = {
-    { "make a store", make_store, remove_other, false },
-    { "verify", verify_all, NULL, false },
-    { "check seals", check_seals, NULL, false },
-    { "tidy up", tidy, NULL, false },
-    { "hold names", hold_names, NULL, false },
-    { "hear the bell", hear_bell, NULL, false },
-    { "keep a file", keep_file, NULL, false },
-    { "remove a file", remove_file, remove_forsaken, false },
-    { "back up", back_up, remove_backup, false },
-    { "restore", restore, remove_aside, false },  // from what was backed up
-    { "rehearse a migration", rehearse_migration, NULL, false },
-    { "copy", copy, remove_other, true },
+    { "make a store", make_store, remove_other, false, NULL },
+    { "verify", verify_all, NULL, false, NULL },
+    { "check seals", check_seals, NULL, false, NULL },
+    { "tidy up", tidy, NULL, false, NULL },
+    { "hold names", hold_names, NULL, false, NULL },
+    { "hear the bell", hear_bell, NULL, false, NULL },
+    { "keep a file", keep_file, NULL, false, NULL },
+    { "remove a file", remove_file, remove_forsaken, false, NULL },
+    { "back up", back_up, remove_backup, false, NULL },
+    { "restore", restore, remove_aside, false, NULL },  // from what was backed up
+    { "rehearse a migration", rehearse_migration, NULL, false, NULL },
+    { "copy", copy, remove_other, true, NULL },
 };
 
 // ----- each call fails
@@ -277,6 +278,8 @@ static bool fail_nth(struct whole *w, const struct deed *deed, enum kind kind, i
                      struct torture *t)
 {
     struct pawl_error told = {0}, err = {0};
+    if (deed->prepare)
+        deed->prepare(w);
     arm(kind, n);
     bool done = deed->run(w, &told), reached = calm();
     if (done && deed->clear)
@@ -380,7 +383,8 @@ TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails
 
 TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
 {
-    static const struct deed deed = { "verify what is damaged", verify_damaged, NULL, false };
+    static const struct deed deed = { "verify what is damaged", verify_damaged, NULL, false,
+                                      NULL };
     static const char damaged[] =
         "UPDATE executions SET attempts_used = 7; UPDATE jobs SET payload = '{';"
         "UPDATE outcomes SET result = '{'; UPDATE steps SET result = '{';"
@@ -401,6 +405,31 @@ TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
     box_sql(box, str_format(test_arena(), "%s%s", no_guards, damaged).s);
     struct whole w = whole_of(box);
     fail_each(&w, &deed, stride_of(7, 1), &t);
+    EXPECT_INT(torture_end(&t), 0);
+}
+
+// A copy that somebody else began and left.
+static void leave_unfinished(struct whole *w)
+{
+    struct pawl_error err = {0};
+    MUST(copy(w, &err));
+    EXPECT(outside_run(w->url, "UPDATE store_copy SET finished_at = NULL;"
+                               "INSERT INTO schema_migrations (version, name, applied_at)"
+                               " VALUES (1000000, 'unfinished copy', 1)",
+                       NULL, NULL));
+}
+
+TEST_EACH_DB(OPS_9_a_copy_that_is_gone_on_with_says_so_whichever_call_fails)
+{
+    static const struct deed deed = { "go on with a copy", copy, remove_other, true,
+                                      leave_unfinished };
+    struct torture t = { .name = "whole calls" };
+    must_enqueue(box, "report");
+    struct whole w = whole_of(box);
+    db_close(box->db);
+    for (int64_t n = 1; fail_nth(&w, &deed, KIND_STORE, n, &t);)
+        n += stride_of(47, 1 + n / 64);  // what is asked before the rows comes first
+    box->db = box_second(box, false);
     EXPECT_INT(torture_end(&t), 0);
 }
 
