@@ -477,3 +477,39 @@ TEST_EACH_DB(OPS_18_explain_does_not_name_jobs_of_projects_that_the_caller_may_n
     box->caller.project_count = 1;
     EXPECT_CAUSE(explained(box, last.id), CAUSE_WAITS_UNSEEN, "1 job");
 }
+
+// ----- explained
+
+TEST_EACH_DB(EXPLAIN_a_job_that_waits_for_more_than_are_named)
+{
+    struct id after[12];
+    for (size_t i = 0; i < countof(after); i++)
+        after[i] = must_enqueue(box, "first").id;
+    struct contract contract = waiter(box, "last", after, countof(after));
+    struct job last = must_add(box, &contract);
+    EXPECT_CAUSE(explained(box, last.id), CAUSE_WAITS_FOR_JOBS, ", ...");
+    EXPECT_CAUSE(explained(box, last.id), CAUSE_WAITS_FOR_JOBS, "12 jobs");
+}
+
+TEST_EACH_DB(EXPLAIN_a_job_that_waits_for_a_damaged_one_or_for_none)
+{
+    struct id first = must_enqueue(box, "first").id;
+    struct job last = add_after(box, "last", first);
+    box->damaged = true;
+    box_sql(box, "DELETE FROM ready");  // the first is nowhere now
+    EXPECT_CAUSE(explained(box, last.id), CAUSE_WAITS_FOR_JOB, "damaged");
+    box_sql(box, "DELETE FROM job_waits");
+    EXPECT_CAUSE(explained(box, last.id), CAUSE_DAMAGED, "there is none");
+}
+
+// What waits and is damaged itself is left to the operator; the job it waits for ends.
+TEST_EACH_DB(JOB_11_a_damaged_job_that_waits_keeps_no_other_from_its_end)
+{
+    struct id first = must_enqueue(box, "first").id;
+    struct job damaged = add_after(box, "last", first), sound = add_after(box, "last", first);
+    (void)damaged;
+    box->damaged = true;
+    box_sql(box, "DELETE FROM parked WHERE job = (SELECT min(job) FROM parked)");
+    succeed(box, "first");
+    EXPECT_INT(must_load(box, sound.id).phase, PHASE_READY);
+}

@@ -273,6 +273,49 @@ TEST_EACH_DB(OPS_10_a_key_that_breaks_the_rules_is_refused_with_every_problem)
     tx_end(&tx);
 }
 
+static const char *problem_of_key(struct box *box, const struct key_request *request)
+{
+    struct problems problems = { .arena = test_arena() };
+    struct pawl_error err = {0};
+    key_request_check(request, &box->caller, box->world.wall, &problems);
+    EXPECT(!problems_none(&problems, &err));
+    return str_cstr(test_arena(), str_of(err.message));
+}
+
+TEST_EACH_DB(OPS_10_the_name_of_a_key_has_an_end_and_who_is_of_no_org_makes_keys_of_any)
+{
+    static char long_name[300];
+    struct key_request fine = request_for(box, ROLE_ADMIN), request = fine;
+    memset(long_name, 'n', sizeof long_name - 1);
+    request.name = str_of(long_name);
+    EXPECT(strstr(problem_of_key(box, &request), "name") != NULL);
+    box->caller.org_id = S("");
+    struct problems problems = { .arena = test_arena() };
+    key_request_check(&fine, &box->caller, box->world.wall, &problems);
+    key_request_check(&fine, NULL, box->world.wall, &problems);
+    EXPECT_INT(problems.count, 0);
+}
+
+TEST_EACH_DB(OPS_10_a_key_whose_projects_are_none_is_damaged)
+{
+    char text[KEY_TEXT_BYTES_MAX + 1];
+    struct key_request request = request_for(box, ROLE_ADMIN);
+    struct key key = must_key(box, &request, text), found;
+    struct buf many = buf_new(test_arena(), 1 << 16);
+    bool any = false, is_there = false;
+    OK(key_any(tx, &any, err));
+    EXPECT(any);
+    buf_addf(&many, "UPDATE api_keys SET projects = '");
+    for (int i = 0; i <= KEY_PROJECTS_MAX; i++)
+        buf_addf(&many, "00000000-0000-7000-8000-0000000000a1 ");
+    buf_addf(&many, "'");
+    box->damaged = true;
+    box_sql(box, str_cstr(test_arena(), buf_str(&many)));
+    REFUSED(PAWL_DAMAGED, key_find(tx, key.key_id, &found, &is_there, err));
+    box_sql(box, "UPDATE api_keys SET projects = '00000000-0000-7000-8000-0000000000a1 two'");
+    REFUSED(PAWL_DAMAGED, key_find(tx, key.key_id, &found, &is_there, err));
+}
+
 TEST_EACH_DB(OPS_18_a_limited_admin_makes_and_sees_no_key_that_may_more_than_itself)
 {
     char text[KEY_TEXT_BYTES_MAX + 1];
@@ -310,6 +353,8 @@ TEST_EACH_DB(OPS_10_keys_of_another_org_are_not_found_and_not_listed)
     REFUSED(PAWL_NOT_FOUND, key_revoke(tx, ours.key_id, &key, err));
     OK(key_list(tx, 0, 10, &list, err));
     EXPECT_INT(list.count, 0);
+    box->caller.org_id = S("");  // of every org
+    OK(key_revoke(tx, ours.key_id, &key, err));
 }
 
 TEST_EACH_DB(OPS_10_a_long_list_of_keys_comes_in_pages)
@@ -326,6 +371,8 @@ TEST_EACH_DB(OPS_10_a_long_list_of_keys_comes_in_pages)
         seen += list.count;
     } while (list.next);
     EXPECT_INT(seen, 7);
+    OK(key_list(tx, 0, INT64_MAX, &list, err));  // no more than fit a page
+    EXPECT_INT(list.count, 7);
 }
 
 TEST_EACH_DB(OPS_10_the_use_of_a_key_is_noted_once_a_minute)

@@ -1,6 +1,8 @@
 // Batches: counted, ended once, called back once. Every test ends with `verify`.
 #include "fixture.h"
 
+#include <string.h>
+
 #include "engine/batch.h"
 #include "engine/job_bulk.h"
 #include "engine/queue.h"
@@ -261,6 +263,35 @@ TEST_EACH_DB(OPS_10_a_batch_of_another_org_or_project_is_not_found)
     REFUSED(PAWL_NOT_FOUND, batch_load(tx, batch.id, &batch, err));
     REFUSED(PAWL_INVALID, job_enqueue(tx, &late, &job, &known, err));
     box->caller.org_id = org_id;
+}
+
+TEST_EACH_DB(OPS_18_a_limited_key_makes_batches_of_its_projects_only)
+{
+    struct batch_request request = request_of(box, 1);
+    struct job_batch batch;
+    bool known;
+    const struct str own = S("aaaaaaaa-0000-7000-8000-000000000000");
+    request.project_id = S("bbbbbbbb-0000-7000-8000-000000000000");
+    box->caller.projects = &own;
+    box->caller.project_count = 1;
+    REFUSED(PAWL_INVALID, batch_create(tx, &request, &batch, &known, err));
+    request.project_id = S("");
+    OK(batch_create(tx, &request, &batch, &known, err));
+    EXPECT(str_eq(batch.project_id, own));
+}
+
+TEST_EACH_DB(JOB_12_a_callback_leaves_room_for_the_numbers_of_its_batch)
+{
+    char *text = arena_new(test_arena(), char, PAYLOAD_BYTES_MAX);
+    EXPECT(text != NULL);
+    request_of(box, 1);
+    memset(text, 'x', PAYLOAD_BYTES_MAX);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + PAYLOAD_BYTES_MAX - 2, "\"}", 2);
+    callback.payload = (struct str){ text, PAYLOAD_BYTES_MAX };
+    callback_check(&callback, false, "callback.", &problems);
+    EXPECT_INT(problems.count, 1);
+    EXPECT_STR(problems.list[0].field, "callback.payload");
 }
 
 // ----- many at once

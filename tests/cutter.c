@@ -1,5 +1,5 @@
-// A thread accepts, and one for each connection passes bytes on. A client sends COMMIT by the name of
-// a prepared statement, behind others whose answers it has not read.
+// A thread accepts, and one for each connection passes bytes on. A client sends COMMIT by the name
+// of a prepared statement, behind others whose answers it has not read.
 #include "cutter.h"
 
 #include <poll.h>

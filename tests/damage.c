@@ -33,6 +33,7 @@ const struct damage damages[] = {
     { "check_words", "UPDATE executions SET end_reason = 'bored'" OF("backoff") },
     { "check_words", "UPDATE executions SET error_class = 'bad_luck'" OF("backoff") },
     { "check_words", "UPDATE outcomes SET failure_type = 'BAD_LUCK'" OF("failed") },
+    { "check_words", "UPDATE outcomes SET state = 'UNLUCKY'" OF("failed") },
     { "check_execution",
       "UPDATE executions SET started_at = NULL, deadline_at = NULL" OF("done") },
     { "check_execution", "UPDATE executions SET committed_at = NULL" OF("finishing") },
@@ -77,6 +78,21 @@ const struct damage damages[] = {
     { "check_trail",
       "UPDATE audit_events SET at = at - 1 WHERE event = " EVENT("job.changed") " AND job = "
       JOB("changed") ";" },
+    { "check_trail",
+      "DELETE FROM audit_events WHERE event = " EVENT("job.created") " AND job = " JOB("ready")
+      ";" },
+    { "check_trail",
+      "INSERT INTO audit_events (org, job, event, attempt, at) SELECT org, id, "
+      EVENT("job.created") ", 0, created_at FROM job WHERE name = 'ready';" },
+    { "check_trail",
+      "INSERT INTO audit_events (org, job, event, attempt, at) SELECT org, id, "
+      EVENT("job.committed") ", 0, created_at FROM job WHERE name = 'ready';" },
+    { "check_trail",
+      "INSERT INTO audit_events (org, job, event, attempt, at) SELECT org, id, 0, 0, created_at "
+      "FROM job WHERE name = 'ready';" },
+    { "check_trail",
+      "INSERT INTO audit_events (org, job, event, attempt, at) SELECT org, id, 999, 0, created_at "
+      "FROM job WHERE name = 'ready';" },
     { "check_payload", "UPDATE jobs SET payload = '[1]' WHERE id = " JOB("ready") ";" },
     { "check_payload", "UPDATE jobs SET payload = '{' WHERE id = " JOB("ready") ";" },
     { "check_payload",

@@ -108,3 +108,50 @@ TEST_EACH_DB(EXPLAIN_names_the_pause_of_a_type)
     EXPECT(e.until == box->world.wall + MINUTES(2));
     EXPECT(says(e.why.advice, "pawl limits resume mail"));
 }
+
+static const struct str project = { "aaaaaaaa-0000-7000-8000-000000000000", 36 };
+
+// What an org has in other projects is not told to who is limited to one.
+TEST_EACH_DB(EXPLAIN_tells_a_limited_caller_of_the_limit_and_not_of_what_runs)
+{
+    struct contract contract = contract_for(box, "mail");
+    struct claimed *claimed = NULL;
+    contract.project_id = project;
+    must_add(box, &contract);
+    struct job second = must_add(box, &contract);
+    limit_on(box, LIMIT_ORG, S(""), (struct limit){ .max_running = 1 });
+    EXPECT_INT(limited_claim(box, 1, &claimed, NULL), 1);
+    EXPECT(says(explained(box, second.id).why.sentence, "the oldest since"));
+    box->caller.projects = &project;
+    box->caller.project_count = 1;
+    struct explanation e = explained(box, second.id);
+    EXPECT_STR(str_of(cause_name(e.why.cause)), "limit_running");
+    EXPECT(!says(e.why.sentence, "the oldest since"));
+    REFUSED(PAWL_FORBIDDEN, type_resume(tx, S("mail"), err));
+    struct limits_view view;
+    OK(limits_view(tx, &view, err));
+    SCOPED(json) json_t *shown = limits_view_json(test_arena(), &view);
+    EXPECT(shown != NULL);
+}
+
+// The job that another was made from may be of a project that the caller does not see.
+TEST_EACH_DB(EXPLAIN_does_not_name_a_job_that_the_caller_does_not_see)
+{
+    struct contract follow = contract_for(box, "follow");
+    struct job_list list;
+    struct execution e;
+    follow.project_id = project;
+    must_enqueue(box, "first");
+    struct lease lease = must_start(box, "A");
+    struct commit commit = { .done = true, .follow_ups = &follow, .follow_up_count = 1 };
+    OK(execution_commit(tx, &lease, &commit, &e, err));
+    OK(job_find(tx, &(struct job_filter){ .job_type = S("follow") }, &list, err));
+    EXPECT_INT(list.count, 1);
+    struct id id = list.jobs[0].id;
+    struct explanation all = explained(box, id);
+    EXPECT(says_also(&all, CAUSE_MADE_FROM));
+    box->caller.projects = &project;
+    box->caller.project_count = 1;
+    struct explanation some = explained(box, id);
+    EXPECT(!says_also(&some, CAUSE_MADE_FROM));
+}

@@ -61,21 +61,26 @@ bool box_answer_lost(struct box *box, struct tx *tx, const struct pawl_error *er
 // A text that is the same exactly when the contents of the store are.
 struct str box_contents(struct box *box);
 
-#define OK(call)                                                    \
+#define OK(call) OK_PLAYED(PLAY, call)
+
+#define OK_PLAYED(play, call)                                       \
     do {                                                            \
         struct tx tx_ = {0}, *tx = &tx_;                          \
         struct pawl_error err_ = {0}, *err = &err_;               \
         bool done_;                                                 \
-        PLAY(done_, call);                                          \
+        play(done_, call);                                          \
         expect_done(done_, err, PLACE(#call));                      \
         box_commit(tx);                                             \
     } while (0)
 
 // The same of an operation that goes on from `state` and changes it: each play does so from there.
-#define OK_FROM(state, call)                                        \
+#define OK_FROM(state, call) OK_FROM_PLAYED(PLAY, state, call)
+#define OK_FROM_EACH(state, call) OK_FROM_PLAYED(PLAY_EACH, state, call)  // rehearsed every time
+
+#define OK_FROM_PLAYED(play, state, call)                           \
     do {                                                            \
         const __typeof__(state) kept_ = (state);                    \
-        OK(((state) = kept_, (call)));                              \
+        OK_PLAYED(play, ((state) = kept_, (call)));                 \
     } while (0)
 
 // The operation is refused with this code, and committing what it did changes nothing.

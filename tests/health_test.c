@@ -12,10 +12,7 @@
 static struct findings look(struct box *box)
 {
     struct findings findings = {0};
-    struct pawl_error err = {0};
-    SCOPED(tx) struct tx tx = {0};
-    MUST(tx_begin(box->db, TX_READ, test_arena(), &tx, &err));
-    MUST(health_look(&tx, &findings, &err));
+    OK_FROM_EACH(findings, health_look(tx, &findings, err));
     return findings;
 }
 
@@ -164,6 +161,15 @@ TEST_EACH_DB(DOCTOR_nobody_is_alive_or_somebody_fell_silent)
     OK(instance_enter(tx, &two, true, err));
     EXPECT_HEALTH("processes", HEALTH_WARN);
     EXPECT(strstr(of(box, "processes").found.s, "1 alive; one fell silent") != NULL);
+    struct instance three = { .name = S("three"), .boot_id = S("boot-3") };
+    OK(instance_enter(tx, &three, true, err));
+    pass(box, HOURS(1));  // all three are silent, and the newest is told
+    OK(instance_enter(tx, &two, true, err));
+    EXPECT(strstr(of(box, "processes").found.s, "1 alive; three fell silent") != NULL);
+    OK(instance_leave(tx, &three, err));
+    pass(box, DAYS(8));
+    OK(instance_enter(tx, &two, true, err));
+    EXPECT_HEALTH("processes", HEALTH_OK);  // so long ago it is of no interest
     OK(instance_enter(tx, &one, true, err));
     OK(instance_leave(tx, &one, err));  // it says goodbye
     EXPECT_HEALTH("processes", HEALTH_OK);

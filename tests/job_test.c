@@ -1,6 +1,8 @@
 // JOB: the life of a job.
 #include "fixture.h"
 
+#include <string.h>
+
 TEST_EACH_DB(JOB_1_a_job_cannot_be_submitted_twice)
 {
     struct job job = must_enqueue(box, "report");
@@ -487,6 +489,15 @@ TEST_EACH_DB(change_moves_a_waiting_job_and_only_a_waiting_one)
     REFUSED(PAWL_INVALID, job_change(tx, other.id, &never, &job, err));
     REFUSED(PAWL_INVALID, job_change(tx, other.id, &dead, &job, err));
     REFUSED(PAWL_INVALID, job_change(tx, other.id, &beyond, &job, err));
+    struct job_change below = { .has_priority = true, .priority = PRIORITY_MIN - 1 };
+    REFUSED(PAWL_INVALID, job_change(tx, other.id, &below, &job, err));
+    static char long_name[NAME_BYTES_MAX + 2];
+    memset(long_name, 'q', NAME_BYTES_MAX + 1);
+    const char *const queues[] = { "", "q space", long_name };
+    for (size_t i = 0; i < countof(queues); i++) {
+        struct job_change odd = { .has_queue = true, .queue = str_of(queues[i]) };
+        REFUSED(PAWL_INVALID, job_change(tx, other.id, &odd, &job, err));
+    }
 }
 
 TEST_EACH_DB(retry_numbers_the_key_and_closes_the_dead_letter)

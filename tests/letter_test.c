@@ -275,6 +275,7 @@ TEST_EACH_DB(OPS_8_a_discard_has_a_reason_that_is_kept)
     REFUSED(PAWL_INVALID, letter_discard(tx, old.id, S(""), &job, err));
     REFUSED(PAWL_INVALID, letter_discard(tx, old.id, ((struct str){ long_text, sizeof long_text }),
                                          &job, err));
+    REFUSED(PAWL_INVALID, letter_discard(tx, old.id, S("\xff"), &job, err));
     OK(letter_discard(tx, old.id, S("the \"customer\" left"), &job, err));
     EXPECT_STR(job.dead_letter, "discarded");
     struct letter_record record = record_of(box, old.id);

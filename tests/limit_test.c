@@ -496,6 +496,53 @@ TEST_EACH_DB(LIMIT_bad_ones_are_refused_with_every_problem)
                                       S(""), err));
 }
 
+TEST_EACH_DB(LIMIT_the_bounds_are_checked_one_by_one)
+{
+    static char long_name[NAME_BYTES_MAX + 2];
+    memset(long_name, 'n', NAME_BYTES_MAX + 1);
+    const struct rate fine = rate_of("5/s");
+    struct rate none = fine, many = fine, no_burst = fine, burst = fine, long_time = fine;
+    none.count = -1;
+    many.count = RATE_COUNT_MAX + 1;
+    no_burst.burst = 0;
+    burst.burst = RATE_COUNT_MAX + 1;
+    long_time.per_us = DAYS(1) + 1;
+    const struct limit_wish bad[] = {
+        { LIMIT_QUEUE, str_of(long_name), { .max_running = 1 } },
+        { LIMIT_TYPE, str_of(long_name), { .max_running = 1 } },
+        { LIMIT_KEY, S(".mail"), { .max_running = 1 } },
+        { LIMIT_TYPE, S("mail"), { .max_running = RUNNING_MAX + 1 } },
+        { LIMIT_TYPE, S("mail"), { .rate = none } },
+        { LIMIT_TYPE, S("mail"), { .rate = many } },
+        { LIMIT_TYPE, S("mail"), { .rate = no_burst } },
+        { LIMIT_TYPE, S("mail"), { .rate = burst } },
+        { LIMIT_TYPE, S("mail"), { .rate = long_time } },
+        { LIMIT_TYPE, S("mail"), { .on_rate_limited = RATE_LIMITED_WAYS } },
+        { LIMIT_TYPE, S("mail"), { .pause_us = -1 } },
+    };
+    for (size_t i = 0; i < countof(bad); i++)
+        REFUSED(PAWL_INVALID,
+                limit_set(tx, bad[i].scope, bad[i].name, &bad[i].limit, S(""), err));
+    limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .rate = fine });
+}
+
+// It would be in the way of all behind it: what is sound behind a key is let through.
+TEST_EACH_DB(LIMIT_a_damaged_job_behind_its_key_keeps_no_other_waiting)
+{
+    struct claimed *claimed = NULL;
+    limit_on(box, LIMIT_KEY, S("mail"), (struct limit){ .max_running = 1 });
+    for (int i = 0; i < 3; i++)
+        limited_add(box, (struct mail){ .key = S("acme") });
+    EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_limit_waits"), 2);
+    box_sql(box, "DELETE FROM parked WHERE job = (SELECT min(job) FROM job_limit_waits)");
+    box->damaged = true;
+    limited_commit(box, &claimed[0]);
+    EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 0);  // its turn
+    pass(box, SECONDS(31));
+    EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 1);
+}
+
 TEST_EACH_DB(LIMIT_of_a_configuration_go_when_it_says_them_no_more)
 {
     const struct limit_wish first[] = {

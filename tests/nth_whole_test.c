@@ -12,7 +12,10 @@
 
 #include "artifacts.h"
 #include "base/file.h"
+#include "damage.h"
 #include "engine/backup.h"
+#include "engine/rehearse.h"
+#include "engine/retention.h"
 #include "engine/seal.h"
 #include "engine/transfer.h"
 #include "faults.h"
@@ -101,17 +104,31 @@ static bool make_store(struct whole *w, struct pawl_error *err)
     return opened;
 }
 
+static void see_progress(void *self, int64_t done, int64_t total)
+{
+    (void)self;
+    EXPECT(done <= total);
+}
+
 static bool verify_all(struct whole *w, struct pawl_error *err)
 {
     struct verified verified;
-    return verify(w->box->db, &(struct verify_options){ .artifacts = true }, &verified, err)
+    struct verify_options options = { .artifacts = true, .progress = see_progress };
+    return verify(w->box->db, &options, &verified, err)
         && (verified.violations == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
+}
+
+static bool verify_damaged(struct whole *w, struct pawl_error *err)
+{
+    struct verified verified;
+    return verify(w->box->db, &(struct verify_options){0}, &verified, err)
+        && (verified.violations > 4 || fail(err, PAWL_STORE, "what is damaged is not reported"));
 }
 
 static bool check_seals(struct whole *w, struct pawl_error *err)
 {
     struct seals_checked checked;
-    return seals_check(w->box->db, &(struct seal_check){0}, &checked, err)
+    return seals_check(w->box->db, &(struct seal_check){ .progress = see_progress }, &checked, err)
         && (checked.findings == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
 }
 
@@ -191,7 +208,6 @@ static bool work(struct whole *w, struct pawl_error *err)
 {
     SCOPED(arena) struct arena arena = {0};
     struct db *db = NULL;
-    struct witness newest;
     struct db_options options = {
         .url = w->box->url,
         .world = &w->box->world.world,
@@ -204,7 +220,7 @@ static bool work(struct whole *w, struct pawl_error *err)
         tx.caller = &w->box->caller;
         done = done && enqueue_keys(w, &tx, kept ? "kept" : "new", err) && count_all(&tx, err)
             && let_guest_in(&tx, err)
-            && (kept ? tx_commit(&tx, err) : tx_wrap_up(&tx, &newest, err));
+            && (kept ? tx_commit(&tx, err) : tx_wrap_up(&tx, err));
     }
     db_close(db);
     return done;
@@ -266,6 +282,14 @@ static bool copy(struct whole *w, struct pawl_error *err)
     return transfer_make(&transfer, &report, err);
 }
 
+static bool rehearse_migration(struct whole *w, struct pawl_error *err)
+{
+    struct rehearsal_report report;
+    struct rehearsal rehearsal = { .store = w->box->url, .world = &w->box->world.world };
+    return migration_rehearse(&rehearsal, &report, err)
+        && (report.found.violations == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
+}
+
 static void remove_forsaken(struct whole *w)
 {
     struct pawl_error err = {0};
@@ -293,19 +317,21 @@ static const struct deed {
     bool (*run)(struct whole *w, struct pawl_error *err);
     void (*clear)(struct whole *w);  // NULL: it leaves nothing
     bool alone;                      // nobody has the store open
+    void (*prepare)(struct whole *w);
 } deeds[] = {
-    { "make a store", make_store, remove_other, false },
-    { "verify", verify_all, NULL, false },
-    { "check seals", check_seals, NULL, false },
-    { "tidy up", tidy, NULL, false },
-    { "hold names", hold_names, NULL, false },
-    { "hear the bell", hear_bell, NULL, false },
-    { "work", work, NULL, false },
-    { "keep a file", keep_file, NULL, false },
-    { "remove a file", remove_file, remove_forsaken, false },
-    { "back up", back_up, remove_backup, false },
-    { "restore", restore, remove_aside, false },  // from what was backed up
-    { "copy", copy, remove_other, true },
+    { "make a store", make_store, remove_other, false, NULL },
+    { "verify", verify_all, NULL, false, NULL },
+    { "check seals", check_seals, NULL, false, NULL },
+    { "tidy up", tidy, NULL, false, NULL },
+    { "hold names", hold_names, NULL, false, NULL },
+    { "hear the bell", hear_bell, NULL, false, NULL },
+    { "work", work, NULL, false, NULL },
+    { "keep a file", keep_file, NULL, false, NULL },
+    { "remove a file", remove_file, remove_forsaken, false, NULL },
+    { "back up", back_up, remove_backup, false, NULL },
+    { "restore", restore, remove_aside, false, NULL },  // from what was backed up
+    { "rehearse a migration", rehearse_migration, NULL, false, NULL },
+    { "copy", copy, remove_other, true, NULL },
 };
 
 // ----- each call fails
@@ -315,6 +341,8 @@ static bool fail_nth(struct whole *w, const struct deed *deed, enum kind kind, i
                      struct torture *t)
 {
     struct pawl_error told = {0}, err = {0};
+    if (deed->prepare)
+        deed->prepare(w);
     arm(kind, n);
     bool done = deed->run(w, &told), reached = calm();
     if (done && deed->clear)
@@ -345,16 +373,27 @@ static void *counted_malloc(size_t bytes)
     return malloc(bytes);  // jansson's, which the linker does not see
 }
 
+static int64_t stride_of(int64_t usual, int64_t rehearsed)
+{
+    return torture_asked("NTH_STRIDE", torture_asked("REHEARSALS", 0) > 0 ? rehearsed : usual);
+}
+
+static struct whole whole_of(struct box *box)
+{
+    struct whole w = { .box = box };
+    w.file = in_box(box, "backup.db");
+    w.other = in_box(box, "other.db");
+    w.url = str_format(test_arena(), "sqlite:%s", w.other);
+    return w;
+}
+
 // One call in `stride` of each deed. Rehearsals try more.
 static void try_all(struct box *box, int64_t stride, int64_t rehearsed)
 {
     struct torture t = { .name = "whole calls" };
     struct pawl_error err = {0};
-    struct whole w = { .box = box };
-    w.file = in_box(box, "backup.db");
-    w.other = in_box(box, "other.db");
-    w.url = str_format(test_arena(), "sqlite:%s", w.other);
-    stride = torture_asked("NTH_STRIDE", torture_asked("REHEARSALS", 0) > 0 ? rehearsed : stride);
+    struct whole w = whole_of(box);
+    stride = stride_of(stride, rehearsed);
     json_set_alloc_funcs(counted_malloc, free);
     for (size_t i = 0; i < countof(deeds); i++) {
         if (!torture_picked("NTH_SCENARIO", deeds[i].name))
@@ -390,10 +429,29 @@ static void fold_counts(struct box *box)
     EXPECT(box_number(box, "SELECT count(*) FROM queue_counts") > 0);
 }
 
+static void seal_all(struct box *box)
+{
+    struct seals seals;
+    OK(seals_make(tx, 10, true, &seals, err) && seals_put(tx, &seals, err));
+}
+
+// What was sealed so far goes, and its seal says so.
+static void prune_all(struct box *box)
+{
+    struct removing r = { .keep = { .audit_us = SECONDS(1) } };
+    while (!r.done)
+        OK_FROM(r, retention_step(tx, &r, err));
+    EXPECT(r.removed[REMOVED_EVENTS] > 0);
+}
+
 // A store with one of the things that go along.
 TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails)
 {
-    struct seals seals;
+    must_enqueue(box, "early");
+    pass(box, SECONDS(10));
+    seal_all(box);
+    pass(box, SECONDS(10));
+    prune_all(box);
     must_enqueue(box, "report");
     struct lease lease = must_start(box, "A");
     must_commit(box, &lease);
@@ -401,8 +459,60 @@ TEST_EACH_DB(OPS_9_what_has_transactions_of_its_own_says_so_whichever_call_fails
     must_store(box, "some bytes");
     pass(box, SECONDS(10));
     fold_counts(box);
-    OK(seals_make(tx, 10, true, &seals, err) && seals_put(tx, &seals, err));
+    seal_all(box);
     try_all(box, 97, 1);
+}
+
+TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
+{
+    static const struct deed deed = { "verify what is damaged", verify_damaged, NULL, false,
+                                      NULL };
+    static const char damaged[] =
+        "UPDATE executions SET attempts_used = 7; UPDATE jobs SET payload = '{';"
+        "UPDATE outcomes SET result = '{'; UPDATE steps SET result = '{';"
+        "UPDATE executions SET error_class = 'validation' WHERE error_class IS NOT NULL;"
+        "UPDATE executions SET started_at = NULL; UPDATE ready SET attempt = 5";
+    struct torture t = { .name = "whole calls" };
+    struct step step;
+    must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, MINUTES(1));
+    must_sweep(box);
+    lease = must_start(box, "A");
+    OK(step_put(tx, &lease, S("one"), S("1"), &step, err));
+    must_commit(box, &lease);
+    must_enqueue(box, "report");
+    box->damaged = true;
+    box_sql(box, str_format(test_arena(), "%s%s", no_guards, damaged).s);
+    struct whole w = whole_of(box);
+    fail_each(&w, &deed, stride_of(7, 1), &t);
+    EXPECT_INT(torture_end(&t), 0);
+}
+
+// A copy that somebody else began and left.
+static void leave_unfinished(struct whole *w)
+{
+    struct pawl_error err = {0};
+    MUST(copy(w, &err));
+    EXPECT(outside_run(w->url, "UPDATE store_copy SET finished_at = NULL;"
+                               "INSERT INTO schema_migrations (version, name, applied_at)"
+                               " VALUES (1000000, 'unfinished copy', 1)",
+                       NULL, NULL));
+}
+
+TEST_EACH_DB(OPS_9_a_copy_that_is_gone_on_with_says_so_whichever_call_fails)
+{
+    static const struct deed deed = { "go on with a copy", copy, remove_other, true,
+                                      leave_unfinished };
+    struct torture t = { .name = "whole calls" };
+    must_enqueue(box, "report");
+    struct whole w = whole_of(box);
+    db_close(box->db);
+    for (int64_t n = 1; fail_nth(&w, &deed, KIND_STORE, n, &t);)
+        n += stride_of(47, 1 + n / 64);  // what is asked before the rows comes first
+    box->db = box_second(box, false);
+    EXPECT_INT(torture_end(&t), 0);
 }
 
 TEST_EACH_DB(OPS_9_the_same_with_everything_in_it)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/json.h"
+#include "engine/limit.h"
 #include "rich_store.h"
 
 // ----- numbers
@@ -166,6 +168,55 @@ TEST_EACH_DB(OPS_18_a_key_limited_to_projects_changes_no_queue)
     REFUSED(PAWL_FORBIDDEN, queue_pause(tx, S("q:default"), err));
     REFUSED(PAWL_FORBIDDEN, queue_resume(tx, S("q:default"), err));
     REFUSED(PAWL_FORBIDDEN, queue_purge(tx, &purge, 10, err));
+    struct queue_view *queues;
+    size_t count;
+    REFUSED(PAWL_FORBIDDEN, queues_list(tx, &queues, &count, err));
+}
+
+// Not rehearsed: of a thousand queues each is asked for the same.
+static size_t queues_listed(struct box *box)
+{
+    struct queue_view *queues = NULL;
+    size_t count = 0;
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(queues_list(&tx, &queues, &count, &err));
+    return count;
+}
+
+static void add_to_each_queue(struct box *box)
+{
+    SCOPED(tx) struct tx tx = {0};
+    struct pawl_error err = {0};
+    struct job job;
+    bool known;
+    box_begin(box, &tx);
+    for (int i = 0; i < QUEUES_LISTED_MAX; i++) {
+        struct wish wish = { .queue = str_format(test_arena(), "queue-%d", i) };
+        struct contract contract = queue_contract(box, &wish);
+        MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+    }
+    box_commit(&tx);
+}
+
+TEST_EACH_DB(OPS_3_a_list_of_queues_has_an_end)
+{
+    add_to_each_queue(box);
+    OK(queue_pause(tx, S("queue-999"), err));
+    EXPECT_INT(queues_listed(box), QUEUES_LISTED_MAX);
+    speak_for(box, S(""));
+    EXPECT_INT(queues_listed(box), QUEUES_LISTED_MAX);
+}
+
+TEST_EACH_DB(OPS_3_a_queue_tells_its_limit)
+{
+    queue_add(box, (struct wish){ .queue = S("queue-1") });
+    struct limit limit = { .max_running = 7 };
+    OK(limit_set(tx, LIMIT_QUEUE, S("queue-1"), &limit, S(""), err));
+    struct queue_view seen = queue_seen(box, S("queue-1"));
+    SCOPED(json) json_t *json = queue_json(test_arena(), &seen);
+    EXPECT_INT(json_integer_value(json_object_get(json, "max_running")), 7);
 }
 
 // ----- turns

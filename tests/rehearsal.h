@@ -1,12 +1,13 @@
 // Rehearsals: what a test does once is done before with each of its calls failing in turn.
 //
 // OK and REFUSED (fixture.h) run an operation in a transaction of its own. With REHEARSALS=n in the
-// environment the first n times of each place in a test are rehearsed: the operation is played with
-// its first call of the store failing, with its second and so on, up to the commit, which fails
-// always; once more with nothing remembered from before and what is held back (store/later.h)
-// written at once, so that every name is looked up and every row fails where it was asked for; then
-// the same for what it takes from the arena of its transaction. Past the first hundred and more it
-// is not each of them, or a batch of thousands would take hours. Each play is rolled back.
+// environment the first n times that a test comes to a place are rehearsed, and of a place in a
+// helper the first n times in each test: the operation is played with its first call of the store
+// failing, with its second and so on, up to the commit, which fails always; once more with nothing
+// remembered from before and what is held back (store/later.h) written at once, so that every name
+// is looked up and every row fails where it was asked for; then the same for what it takes from the
+// arena of its transaction. Past the first hundred and more it is not each of them, or a batch of
+// thousands would take hours. Each play is rolled back.
 // Whichever call failed, the operation or its commit has to say so: one that goes on as if nothing
 // had happened is found here, and the test fails. In the end it is played for good.
 #pragma once
@@ -30,8 +31,12 @@ struct plays {
 void rehearsal_arenas(int64_t n);
 bool rehearsal_calm(void);
 
-// The times a place has been come to so far are in `times`.
-struct plays plays_of(struct box *box, int64_t *times, struct place place);
+// How often a place has been come to, in the test that came to it last.
+struct times {
+    int64_t test, count;
+};
+
+struct plays plays_of(struct box *box, struct times *times, struct place place);
 
 // Begins the transaction of the next play; after it, says whether there is one more.
 void play_begin(struct plays *p, struct tx *tx, struct pawl_error *err);
@@ -43,7 +48,7 @@ bool play_again(struct plays *p, struct tx *tx, bool done, struct pawl_error *er
 #define PLAY_EACH(done, call) PLAY_COUNTED(, done, call)
 #define PLAY_COUNTED(storage, done, call)                                                     \
     do {                                                                                      \
-        storage int64_t times_ = 0;                                                           \
+        storage struct times times_ = {0};                                                    \
         struct plays plays_ = plays_of(box, &times_, PLACE(#call));                           \
         do {                                                                                  \
             play_begin(&plays_, tx, err);                                                     \

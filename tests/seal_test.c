@@ -164,6 +164,18 @@ static const struct tampering {
       "seal" },
     { "a mark of an event", "UPDATE audit_seals SET marks = 'xxxxxx' || substr(marks, 7) WHERE"
                             " seal = 2", 2, -1, "mark" },
+    { "many are put in", "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE"
+                         " i < 3000) INSERT INTO audit_events (id, org, job, event, attempt, at)"
+                         " SELECT -i, org, job, event, attempt, at FROM n, audit_events WHERE"
+                         " id = 5", 1, 0, "far more events" },
+    { "more events than a seal can have", "UPDATE audit_seals SET events = 100000 WHERE seal = 2",
+      2, 0, "so many events" },
+    { "fewer events than a seal can have", "PRAGMA ignore_check_constraints = ON;"
+                                           "UPDATE audit_seals SET events = 0 WHERE seal = 2",
+      2, 0, "so many events" },
+    { "a later seal that says it was pruned", "UPDATE audit_seals SET pruned_at = sealed_at,"
+                                              " marks = NULL WHERE seal = 2", 2, 0,
+      "before the seals before it" },
     { "a seal that says it was pruned", "UPDATE audit_seals SET pruned_at = sealed_at, marks ="
                                         " NULL WHERE seal = 1", 1, 0, "no event tells" },
     { "events that go with a seal that says so",

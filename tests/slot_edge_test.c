@@ -170,6 +170,88 @@ TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_schedule_is_removed_keeps_a_
     EXPECT_INT(skips(box, "misfire"), 1);
 }
 
+// ----- stale, and not to be ended
+
+TEST_EACH_DB(SLOT_4_a_job_that_has_committed_is_finished_and_not_ended)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    tick(box);
+    struct lease lease = must_start(box, "A");
+    struct execution e;
+    OK(execution_commit(tx, &lease, &(struct commit){0}, &e, err));
+    pass(box, MINUTES(4) + SECONDS(1));
+    EXPECT_INT(tick(box).stale, 0);
+    EXPECT_INT(runs(box, "running"), 1);
+    must_sweep(box);
+    EXPECT_INT(runs(box, "running"), 0);
+}
+
+TEST_EACH_DB(SLOT_4_a_try_that_comes_after_the_time_of_the_first_has_its_own)
+{
+    struct schedule s = every_five_minutes();
+    s.policy = *policy_builtin(S("maintenance"));
+    s.policy.name = S("patient");
+    s.policy.base_us = s.policy.delay_us_max = MINUTES(10);
+    s.policy.exponential = s.policy.jitter = false;
+    put(box, &s);
+    to_next_slot(box);
+    tick(box);
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    OK(schedule_pause(tx, s.name, err));
+    pass(box, MINUTES(5));
+    EXPECT_INT(tick(box).stale, 0);
+    EXPECT_INT(runs(box, "running"), 1);
+    pass(box, MINUTES(6));
+    must_sweep(box);
+    work(box);
+    EXPECT_INT(runs(box, "success"), 1);
+}
+
+// A row that stayed open though its job is gone, or has ended.
+TEST_EACH_DB(SLOT_4_a_stale_row_without_a_living_job_is_closed)
+{
+    static const char open_row[] =
+        "INSERT INTO job_runs (org, job_name, scheduled_for, started_at, status, worker_instance,"
+        " submission, stale_at) SELECT org, name, 60000000, 1, 'running', 'one', %s, 1"
+        " FROM schedules";
+    static const char *const jobs[] = { "1", "(SELECT max(job) FROM outcomes)" };
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    must_enqueue(box, "report");
+    work(box);
+    box->damaged = true;
+    for (size_t i = 0; i < countof(jobs); i++) {
+        box_sql(box, str_format(test_arena(), open_row, jobs[i]).s);
+        EXPECT_INT(tick(box).stale, 1);
+        EXPECT_INT(runs(box, "skipped_timeout"), 1);
+        box_sql(box, "DELETE FROM job_runs");
+    }
+}
+
+TEST_EACH_DB(SLOT_3_more_than_fits_one_tick_is_told)
+{
+    struct schedule s = every_five_minutes(), other = s;
+    other.name = S("other");
+    put(box, &s);
+    put(box, &other);
+    to_next_slot(box);
+    struct scheduling one = {
+        .instance = &me,
+        .limit = 1,
+        .wall = world_wall(&box->world.world),
+    };
+    OK_FROM(one, slots_tick(tx, &one, err));
+    EXPECT(one.more && one.claimed == 1);
+    one.wall = world_wall(&box->world.world);
+    one.more = false;
+    one.rows = 0;
+    OK_FROM(one, slots_tick(tx, &one, err));
+    EXPECT_INT(one.claimed, 2);
+}
+
 // ----- damaged
 
 TEST_EACH_DB(SLOT_4_a_damaged_job_keeps_no_other_slot_from_running)

@@ -58,6 +58,13 @@ TEST_EACH_DB(SLOT_1_a_scheduler_whose_clock_is_off_does_not_lead)
     };
     OK_FROM(off, slots_tick(tx, &off, err));
     EXPECT(off.clock_off && !off.leads);
+    struct scheduling ahead = {
+        .instance = &me,
+        .limit = 50,
+        .wall = world_wall(&box->world.world) + SECONDS(61),
+    };
+    OK_FROM(ahead, slots_tick(tx, &ahead, err));
+    EXPECT(ahead.clock_off && !ahead.leads);
 }
 
 // ----- clocks

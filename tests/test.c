@@ -10,6 +10,7 @@
 static struct {
     struct test *first, **end;
     size_t passed;
+    int64_t begun;
     struct sqlite_only *sqlite_only;
     struct arena arena;
 } frame;
@@ -52,6 +53,11 @@ static bool left_out(const struct test *test)
         if (strcmp(only->name, test->name) == 0)
             return true;
     return false;
+}
+
+int64_t test_number(void)
+{
+    return frame.begun;
 }
 
 struct arena *test_arena(void)
@@ -130,6 +136,7 @@ void expect_refused(bool done, enum pawl_code code, const struct pawl_error *err
 static void run(void **state)
 {
     const struct test *test = *state;
+    frame.begun++;
     test->body();
     frame.passed++;
 }

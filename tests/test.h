@@ -54,6 +54,9 @@ struct sqlite_only {
 
 void test_sqlite_only(struct sqlite_only *only);
 
+// How many tests have begun: another number is another test.
+int64_t test_number(void);
+
 // Memory that lives until the end of the test.
 struct arena *test_arena(void);
 

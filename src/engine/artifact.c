@@ -112,7 +112,7 @@ bool artifact_load(struct tx *tx, struct id id, struct artifact *artifact, struc
     bool found = rows_next(&rows);
     if (found && !read_row(tx, &rows, artifact, err))
         return false;
-    if (found && (!tx->caller || caller_sees(tx->caller, artifact->project_id)))
+    if (found && caller_sees(tx->caller, artifact->project_id))
         return true;
     return rows_ok(&rows, err)
         && fail(err, PAWL_NOT_FOUND, "there is no artifact %.*s", STR(id_text(tx->arena, id)));
@@ -130,7 +130,7 @@ static bool read_rows(struct tx *tx, struct rows *rows, struct artifact_list *li
         if (!read_row(tx, rows, a, err))
             return false;
         list->next = a->id.high;
-        if (tx->caller && !caller_sees(tx->caller, a->project_id))
+        if (!caller_sees(tx->caller, a->project_id))
             found.count--;
     }
     list->artifacts = found.items;

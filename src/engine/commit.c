@@ -316,7 +316,7 @@ static bool known_is_enough(struct tx *tx, const struct lease *lease, const stru
     struct pawl_error why = {0};
     *enough = e && !has_effect(commit) && e->status == EXECUTION_IN_PROGRESS
            && id_eq(e->id, lease->execution) && e->attempt == lease->attempt
-           && (!tx->caller || tx->caller->project_count == 0) && caller_org(tx, &org, &why)
+           && !caller_limited(tx) && caller_org(tx, &org, &why)
            && (org == 0 || org == e->org) && worker_find(tx, org, &lease->worker, &worker, &why)
            && worker == e->worker && effects_allowed(tx, e, commit, &why)
            && commit_check(tx, e, commit, &why);

@@ -2,6 +2,7 @@
 #include "base/time_text.h"
 #include "engine/explain_part.h"
 #include "engine/gate.h"
+#include "engine/job.h"
 
 static struct str whose(struct explaining *x, enum limit_scope scope)
 {
@@ -23,7 +24,7 @@ static struct str whose(struct explaining *x, enum limit_scope scope)
 static void tell_running(struct explaining *x, const struct gate *gate)
 {
     bool own = x->org == 0 || gate->of.scope == LIMIT_ORG || gate->of.scope == LIMIT_KEY;
-    bool limited = x->tx->caller && x->tx->caller->project_count > 0;
+    bool limited = caller_limited(x->tx);
     x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld of %lld",
                                          (long long)gate->use.running,
                                          (long long)gate->limit.max_running);

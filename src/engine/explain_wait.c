@@ -276,7 +276,7 @@ static bool also_turns(struct explaining *x, struct pawl_error *err)
     struct queue_count *counts = NULL;
     size_t count = 0;
     int64_t critical = 0, others = 0;
-    bool limited = x->tx->caller && x->tx->caller->project_count > 0;
+    bool limited = caller_limited(x->tx);
     if (limited || !in_order(x) || str_eq(x->job->queue, CRITICAL_QUEUE))
         return true;
     if (!name_find(x->tx, NAME_QUEUE, CRITICAL_QUEUE, &critical, err)

@@ -40,6 +40,9 @@ CHECKED bool caller_org(struct tx *tx, int64_t *org, struct pawl_error *err);
 // Hides what is not of the caller's org from a transaction that reads: see tx_wall.
 CHECKED bool caller_wall(struct tx *tx, struct pawl_error *err);
 
+// Whether the transaction's caller is limited to projects; nobody, who is Pawl itself, is not.
+bool caller_limited(const struct tx *tx);
+
 // Whether the transaction's caller, which may be limited to projects, sees the job of this row key.
 CHECKED bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err);
 

@@ -26,10 +26,15 @@ bool caller_wall(struct tx *tx, struct pawl_error *err)
     return caller_org(tx, &org, err) && tx_wall(tx, org, err);
 }
 
+bool caller_limited(const struct tx *tx)
+{
+    return tx->caller && tx->caller->project_count > 0;
+}
+
 bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *err)
 {
     *sees = true;
-    if (!tx->caller || tx->caller->project_count == 0)
+    if (!caller_limited(tx))
         return true;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_JOB_PROJECT, err, INT(job)))
@@ -40,7 +45,7 @@ bool caller_sees_job(struct tx *tx, int64_t job, bool *sees, struct pawl_error *
 
 struct value caller_projects(struct tx *tx)
 {
-    if (!tx->caller || tx->caller->project_count == 0)
+    if (!caller_limited(tx))
         return NONE;
     struct buf all = buf_new(tx->arena, tx->caller->project_count * (ID_TEXT + 1) + 1);
     for (size_t i = 0; i < tx->caller->project_count; i++)

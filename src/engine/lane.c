@@ -184,7 +184,7 @@ static bool lanes_find(struct tx *tx, struct lanes *lanes, struct pawl_error *er
 {
     const struct caller *caller = tx->caller;
     lanes->all = list_of(tx->arena, sizeof(struct lane));
-    if (!caller || caller->project_count == 0)
+    if (!caller_limited(tx))
         return lanes_add(tx, lanes, (struct lane){0}, err);
     for (size_t i = 0; i < caller->project_count; i++)
         if (!lanes_add(tx, lanes, (struct lane){ .project = caller->projects[i] }, err))

@@ -99,11 +99,11 @@ static bool walk_all(struct tx *tx, struct walk *walk, struct pawl_error *err)
     while (done && walk->left > 0 && !walk->ended) {
         arena_reset(&scratch);
         tx->arena = &scratch;
-        done = walk_piece(tx, walk, err);
+        done = walk_piece(tx, walk, err)
+            && (!scratch.failed || fail(err, PAWL_NO_MEMORY, "no memory to list dead letters"));
         tx->arena = arena;
     }
-    return done
-        && (!scratch.failed || fail(err, PAWL_NO_MEMORY, "no memory to list dead letters"));
+    return done;
 }
 
 // ----- a list

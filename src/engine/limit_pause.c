@@ -121,7 +121,7 @@ bool type_resume(struct tx *tx, struct str job_type, struct pawl_error *err)
     struct type_pause *pauses = NULL;
     size_t count = 0, ended = 0;
     int64_t org = 0;
-    if (tx->caller && tx->caller->project_count > 0)
+    if (caller_limited(tx))
         return fail(err, PAWL_FORBIDDEN, "a key that is limited to projects cannot resume types");
     if (!caller_org(tx, &org, err) || !type_pauses(tx, &pauses, &count, err))
         return false;

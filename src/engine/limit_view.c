@@ -7,8 +7,7 @@
 // Whether what runs may be told: of a queue or a type to who sees every org, of an org to itself.
 static bool tells_use(const struct tx *tx, int64_t org, const struct limit_row *row)
 {
-    bool of_projects = tx->caller && tx->caller->project_count > 0;
-    if (row->scope == LIMIT_KEY || row->limit.max_running == 0 || of_projects)
+    if (row->scope == LIMIT_KEY || row->limit.max_running == 0 || caller_limited(tx))
         return false;
     return row->scope == LIMIT_ORG ? row->subject != 0 || org != 0 : org == 0;
 }

@@ -26,9 +26,7 @@ static bool target_load(struct tx *tx, int64_t org, struct id id, struct target 
     if (rows_next(&rows)) {
         target->exists = caller_sees(tx->caller, row_text(&rows));
         target->ended = job_state_parse(row_text(&rows), &target->state);
-        target->type = FAILURE_NONE;
-        struct str type = row_text(&rows);
-        if (type.n && !failure_type_parse(type, &target->type))
+        if (!failure_type_parse(row_text(&rows), &target->type))
             target->type = FAILURE_NONE;
     }
     return rows_ok(&rows, err);

@@ -31,7 +31,7 @@ bool queue_find(struct tx *tx, struct str queue, int64_t *number, struct pawl_er
 {
     int64_t org = 0;
     bool used = false;
-    if (tx->caller && tx->caller->project_count > 0)
+    if (caller_limited(tx))
         return fail(err, PAWL_FORBIDDEN, "a key that is limited to projects cannot change queues");
     if (!caller_org(tx, &org, err) || !name_find(tx, NAME_QUEUE, queue, number, err)
         || !used_by(tx, org, *number, &used, err))

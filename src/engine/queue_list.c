@@ -152,7 +152,7 @@ bool queues_list(struct tx *tx, struct queue_view **queues, size_t *count, struc
 {
     struct list views = list_of(tx->arena, sizeof(struct queue_view));
     int64_t org = 0;
-    if (tx->caller && tx->caller->project_count > 0)
+    if (caller_limited(tx))
         return fail(err, PAWL_FORBIDDEN, "queues are counted for the whole org: a key that is "
                                          "limited to projects does not see that");
     if (!caller_org(tx, &org, err) || !add_terms(tx, &views, &queue_terms_builtin, err)

@@ -137,7 +137,7 @@ bool schedule_load_any(struct tx *tx, struct str name, struct schedule_view *vie
     *view = (struct schedule_view){0};
     if (!id_of(tx, name, &id, err) || (id && !schedule_load_row(tx, id, view, err)))
         return false;
-    return (id && (!tx->caller || caller_sees(tx->caller, view->schedule.project_id)))
+    return (id && caller_sees(tx->caller, view->schedule.project_id))
         || fail(err, PAWL_NOT_FOUND, "there is no schedule %.*s", STR(name));
 }
 

@@ -42,7 +42,7 @@ static bool add_seen(struct tx *tx, const struct list *names, struct list *views
         struct schedule_view v, *kept;
         if (!schedule_load_row(tx, all[i].id, &v, err))
             return false;
-        if (tx->caller && !caller_sees(tx->caller, v.schedule.project_id))
+        if (!caller_sees(tx->caller, v.schedule.project_id))
             continue;
         if (!(kept = list_add(views)))
             return fail(err, PAWL_NO_MEMORY, "no memory to list schedules");

@@ -1,6 +1,8 @@
 // The scheduler's tick: the lead, what is stale, what is due.
 #include "engine/slot.h"
 
+#include <assert.h>
+
 #include "base/time_text.h"
 
 #define CLOCK_OFF_US SECONDS(60)
@@ -121,11 +123,12 @@ static bool end_running(struct tx *tx, struct stale *row, const struct job *job,
         .class = ERROR_TIMEOUT,
         .message = { "its slot is stale", sizeof("its slot is stale") - 1 },
     };
-    struct execution e;
+    struct execution e = {0};
     bool found = false;
     if (!last_execution(tx, job, &e, &found, err))
         return false;
-    if (!found || !execution_status_live(e.status) || e.status == EXECUTION_COMMITTED)
+    assert(found && execution_status_live(e.status));  // or the job would not be RUNNING
+    if (e.status == EXECUTION_COMMITTED)
         return postpone(tx, row, tx->now + job->contract.policy.timeout_us, err);
     return execution_end(tx, &e, END_TIMEOUT, &late, err);
 }

@@ -1,7 +1,7 @@
 // The writer's connection to the store: opened, lost, opened again.
 //
-// A commit in doubt is found out by its witness: the last audit event that the transaction has added
-// (tx_witness). A transaction is there as a whole or not at all, so one row of it tells about all.
+// A commit in doubt is found out by its witness: the last audit event that the transaction has
+// added (tx_witness). A transaction is there as a whole or not at all, so one row tells about all.
 #pragma once
 
 #include "store/db.h"

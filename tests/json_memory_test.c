@@ -1,0 +1,101 @@
+// What people are shown as JSON, when there is no memory for all of it: the whole, or nothing.
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "engine/api_key.h"
+#include "engine/artifact.h"
+#include "engine/explain.h"
+#include "engine/limit.h"
+#include "engine/queue.h"
+#include "engine/schedule.h"
+#include "engine/workers.h"
+#include "test.h"
+
+static const struct str project = { "00000000-0000-7000-8000-0000000000a1", 36 };
+
+static json_t *of_key(struct arena *arena)
+{
+    const struct str projects[] = { project, project };
+    struct key key = { .key_id = S("id"), .projects = projects, .project_count = 2 };
+    return key_json(arena, &key);
+}
+
+static json_t *of_explanation(struct arena *arena)
+{
+    struct reason reason = { .sentence = S("because"), .advice = S("wait") };
+    struct explanation e = { .why = reason, .also = { reason, reason }, .also_count = 2 };
+    return explanation_json(arena, &e);
+}
+
+static json_t *of_queue(struct arena *arena)
+{
+    struct queue_view view = { .name = S("q:default"), .limit = { .max_running = 3 } };
+    return queue_json(arena, &view);
+}
+
+static json_t *of_schedule(struct arena *arena)
+{
+    struct schedule_view view = { .schedule = { .name = S("nightly"), .payload = S("{\"a\":1}") } };
+    return schedule_json(arena, &view);
+}
+
+static json_t *of_run(struct arena *arena)
+{
+    struct run_row run = { .job_name = S("nightly"), .job_id = { 1, 2 } };
+    return run_json(arena, &run);
+}
+
+static json_t *of_skip(struct arena *arena)
+{
+    struct skip_row skip = { .job_name = S("nightly"), .slots = 4 };
+    return skip_json(arena, &skip);
+}
+
+static json_t *of_limit(struct arena *arena)
+{
+    struct limit_row row = { .name = S("mail"), .limit = { .max_running = 3 } };
+    return limit_json(arena, &row, &(struct limit_use){ .running = 2 });
+}
+
+static json_t *of_artifact(struct arena *arena)
+{
+    struct artifact artifact = { .name = S("a.txt"), .content_type = S("text/plain") };
+    return artifact_json(arena, &artifact);
+}
+
+static json_t *(*const makers[])(struct arena *arena) = {
+    of_key, of_explanation, of_queue, of_schedule, of_run, of_skip, of_limit, of_artifact,
+};
+
+static int allocations_left;
+
+static void *malloc_until_none_left(size_t bytes)
+{
+    return allocations_left-- > 0 ? malloc(bytes) : NULL;
+}
+
+// How many allocations it takes.
+static int make_until_whole(json_t *(*make)(struct arena *arena), const json_t *whole)
+{
+    bool made = false;
+    int tries = 0;
+    for (; !made; tries++) {
+        SCOPED(arena) struct arena arena = {0};
+        allocations_left = tries;
+        json_set_alloc_funcs(malloc_until_none_left, free);
+        SCOPED(json) json_t *value = make(&arena);
+        made = value != NULL;
+        json_set_alloc_funcs(malloc, free);
+        EXPECT(!made || json_equal(value, whole));
+    }
+    return tries;
+}
+
+TEST(OPS_9_json_for_which_there_is_no_memory_is_none_and_never_half_of_it)
+{
+    for (size_t i = 0; i < countof(makers); i++) {
+        SCOPED(json) json_t *whole = makers[i](test_arena());
+        EXPECT(whole != NULL);
+        EXPECT(make_until_whole(makers[i], whole) > 5);
+    }
+}
