@@ -38,6 +38,7 @@ static struct backup_report must_back_up(struct box *box, const char *file)
 static bool restore_into(struct box *box, const char *file, bool hold,
                          struct restore_report *report, struct pawl_error *err)
 {
+    NEEDS_EVERY_ANSWER("a restore whose commit is in doubt says so and leaves it to its caller");
     struct restore restore = {
         .store = box->url,
         .file = file,
@@ -54,7 +55,6 @@ static struct restore_report must_restore(struct box *box, const char *file, boo
 {
     struct pawl_error err = {0};
     struct restore_report report;
-    NEEDS_EVERY_ANSWER("a restore whose commit is in doubt says so and leaves it to its caller");
     db_close(box->db);
     MUST(restore_into(box, file, hold, &report, &err));
     EXPECT(report.aside != NULL && there(report.aside));

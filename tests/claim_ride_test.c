@@ -1,4 +1,5 @@
 // A claim rides along with a commit that made a job ready, if it is one that somebody here can run.
+#include "answers.h"
 #include "shop.h"
 
 #include "run/handle.h"
@@ -31,6 +32,7 @@ static void hear(void *self, const struct observed *observed)
 TEST_SHOP(RUN_10_a_claim_rides_only_with_jobs_that_a_handler_here_can_run, .workers = 1)
 {
     enum { JOBS = 20 };
+    NEEDS_EVERY_ANSWER("who observes is not told of a commit in doubt");
     struct ear ours = { .job_type = "ours" }, theirs = { .job_type = "theirs" };
     shop_handle(shop, (struct pawl_handler){ .job_type = "ours", .prepare = do_nothing });
     pawl_observe(shop->pawl, hear, &ours);

@@ -169,29 +169,41 @@ static bool send_commit(struct postgres *postgres, struct answer *answer, struct
         && say(postgres, PHRASE_COMMIT, 0, answer, err);
 }
 
-// A commit has not happened when the server answers it, or something before it, with an error, nor
-// when the transaction had failed before. Without an answer nobody knows.
+static void answer_end(struct answer *answer)
+{
+    wire_forget(answer);
+}
+
+// A statement that was refused spoils its transaction; a commit that is, by a rule that was put off
+// to the end of it, is a conflict. Without an answer nobody knows.
+static bool commit_failed(struct postgres *postgres, bool in_doubt, const struct pawl_error *why,
+                          struct pawl_error *err)
+{
+    const char *refused = postgres->refused;
+    postgres->db.refused = refused && refused != own[PHRASE_COMMIT].name;
+    if (in_doubt && !postgres->db.refused)
+        return fail(err, PAWL_IN_DOUBT, "the outcome of a commit is unknown: %s", why->message);
+    bool conflict = refused && !postgres->db.refused && postgres->by_constraint;
+    return fail(err, conflict ? PAWL_CONFLICT : why->code, "%s", why->message);
+}
+
+// Nothing has happened when the server answers the commit, or something before it, with an error,
+// nor when the transaction had failed before.
 static bool commit(struct db *db, struct pawl_error *err)
 {
     struct postgres *postgres = postgres_of(db);
-    struct answer answer = {0};
+    SCOPED(answer) struct answer answer = {0};
     struct pawl_error why = {0};
     postgres->refused = NULL;
+    db->refused = false;
     bool sent = send_commit(postgres, &answer, &why), writing = postgres->writing;
-    bool done = sent && wire_read(postgres, &why);
-    db->refused = postgres->refused && postgres->refused != own[PHRASE_COMMIT].name;
-    if (!done) {
-        wire_forget(&answer);
-        return sent && db->lost && writing && !db->refused
-            ? fail(err, PAWL_IN_DOUBT, "the outcome of a commit is unknown: %s", why.message)
-            : fail(err, why.code, "%s", why.message);
-    }
-    bool committed = strcmp(pq.cmdStatus(answer.result), "COMMIT") == 0;
-    wire_forget(&answer);
+    if (!sent || !wire_read(postgres, &why))
+        return commit_failed(postgres, sent && writing && db->lost, &why, err);
     end(postgres);
-    return committed || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement of "
-                                              "the transaction had failed",
-                             postgres->url.shown);
+    return strcmp(pq.cmdStatus(answer.result), "COMMIT") == 0
+        || fail(err, PAWL_STORE, "%s: nothing was committed: an earlier statement of the "
+                                 "transaction had failed",
+                postgres->url.shown);
 }
 
 // ----- statements

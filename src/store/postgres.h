@@ -81,7 +81,8 @@ struct postgres {
     int64_t begun;          // when the transaction was, by the monotonic clock
     struct sent sent[SENT_MAX];
     size_t sent_count;
-    const char *refused;    // the name of what the server refused last; NULL: nothing
+    const char *refused;    // the name of what the server refused last; NULL: nothing ...
+    bool by_constraint;     // ... and whether it was a rule of a table
     bool prepared[QUERIES], prepared_many[QUERIES], prepared_own[PHRASES];
     const char *names_for_many[QUERIES], *texts_for_many[QUERIES];  // NULL: not made yet
     uint64_t texts_of_many[QUERIES];  // a bit per parameter: the others are numbers

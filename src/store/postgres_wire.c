@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ----- parameters
 
@@ -139,8 +140,9 @@ static bool accept(struct postgres *postgres, const struct sent *sent, PGresult 
                    struct pawl_error *err)
 {
     if (!is_fine(result)) {
-        bool said_so = pq.resultErrorField(result, PG_DIAG_SQLSTATE) != NULL;
-        postgres->refused = said_so ? sent->what : NULL;
+        const char *state = pq.resultErrorField(result, PG_DIAG_SQLSTATE);
+        postgres->refused = state ? sent->what : NULL;
+        postgres->by_constraint = state && strncmp(state, "23", 2) == 0;
         return postgres_failed(postgres, result, sent->what, err);
     }
     postgres->changed = strtoll(pq.cmdTuples(result), NULL, 10);
