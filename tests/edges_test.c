@@ -172,13 +172,13 @@ TEST(EXEC_1_a_claim_names_workers_and_types_that_can_be)
 // What is taken one after the other leaves its place at once, for so many types as are open.
 TEST_EACH_DB(EXEC_1_a_claim_takes_of_many_types_in_turns)
 {
-    enum { TYPES = 20, ROUNDS = 3 };
+    enum { TYPES = 20, JOBS = 3 * TYPES };
     struct claimed *claimed = NULL;
-    for (int i = 0; i < TYPES * ROUNDS; i++)
+    for (int i = 0; i < JOBS; i++)
         must_enqueue(box, str_format(test_arena(), "type-%d", i % TYPES).s);
-    EXPECT_INT(claim_some(box, "A", CLAIM_MAX, &claimed), TYPES * ROUNDS);
+    EXPECT_INT(claim_some(box, "A", CLAIM_MAX, &claimed), JOBS);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 0);
-    for (size_t i = 1; i < TYPES * ROUNDS; i++)
+    for (size_t i = 1; i < JOBS; i++)
         EXPECT(claimed[i].job.id.high > claimed[i - 1].job.id.high);
 }
 
