@@ -323,14 +323,21 @@ static bool has_memory(const struct tx *tx, struct pawl_error *err)
     return !tx->arena->failed || fail(err, PAWL_NO_MEMORY, "out of memory: nothing was stored");
 }
 
+// What is settled is text as well, so memory is asked about twice.
+static bool settle_to_commit(struct tx *tx, struct pawl_error *err)
+{
+    bool settled = has_memory(tx, err) && key_index_settle(tx, err) && counts_settle(tx, err)
+        && later_run(tx, LATER_ALL, err) && has_memory(tx, err);
+    tx->db->refused = !settled;
+    return settled;
+}
+
 bool tx_commit(struct tx *tx, struct pawl_error *err)
 {
     assert(tx->open);
     struct pawl_error unseen;
     struct pawl_error *why = err ? err : &unseen;
-    if (!has_memory(tx, why) || !key_index_settle(tx, why) || !counts_settle(tx, why)
-        || !later_run(tx, LATER_ALL, why)
-        || !has_memory(tx, why))  // what is settled is text as well
+    if (!settle_to_commit(tx, why))
         return false;
     observe_settle(tx);
     int64_t begun = tx->observed ? world_monotonic(tx->db->world) : 0;

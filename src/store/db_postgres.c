@@ -195,7 +195,6 @@ static bool commit(struct db *db, struct pawl_error *err)
     SCOPED(answer) struct answer answer = {0};
     struct pawl_error why = {0};
     postgres->refused = NULL;
-    db->refused = false;
     bool sent = send_commit(postgres, &answer, &why), writing = postgres->writing;
     if (!sent || !wire_read(postgres, &why))
         return commit_failed(postgres, sent && writing && db->lost, &why, err);
@@ -293,7 +292,9 @@ static int64_t column_int(void *statement, int column)
 {
     const struct answer *answer = statement;
     const char *text = pq.getvalue(answer->result, answer->row, column);
-    assert(pq.ftype(answer->result, column) != BOOLEAN_TYPE);  // `t` is no number: CASE in queries
+    // defensive: queries answer numbers, by CASE; one that does not must not end a server
+    if (pq.ftype(answer->result, column) == BOOLEAN_TYPE)
+        return *text == 't';
     return strtoll(text, NULL, 10);  // of the empty text, which stands for NULL: 0
 }
 

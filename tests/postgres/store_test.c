@@ -288,6 +288,23 @@ TEST_EACH_DB(OPS_9_a_commit_that_the_server_refuses_has_not_happened)
     must_enqueue(box, "report");
 }
 
+// The commit was on its way behind it: what is blamed is the statement, and only for that time.
+TEST_EACH_DB(OPS_9_a_commit_behind_a_statement_that_is_refused_is_not_done)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0}, next = {0};
+    MUST(enqueue_here(box, &tx, &err));
+    MUST(sql_run(&tx, Q_GENERATION_INSERT, &err, INT(1)));  // it is there
+    EXPECT_REFUSED(PAWL_STORE, tx_commit(&tx, &err));
+    EXPECT(db_refused(box->db) && !db_lost(box->db));
+    tx_end(&tx);
+    EXPECT_INT(jobs(box), 0);
+    MUST(enqueue_here(box, &next, &err));
+    MUST(tx_commit(&next, &err));
+    EXPECT(!db_refused(box->db));
+    EXPECT_INT(jobs(box), 1);
+}
+
 // Whoever goes on behind a statement that failed is told so, whatever is asked for next.
 TEST_EACH_DB(OPS_9_behind_a_statement_that_failed_nothing_is_read_or_committed)
 {
