@@ -39,6 +39,8 @@ static const struct http_figure_row rows[] = {
         "the same at 1,000 a second, from when it was due, p99", TARGET_NONE, 0 },
     [HTTP_LONGPOLL_COUNT] = { "longpoll_count", FIGURE_COUNT,
         "long-polls that wait at once", TARGET_NONE, 0 },
+    [HTTP_LONGPOLL_FRESH_RSS_BYTES] = { "longpoll_fresh_rss_bytes", FIGURE_BYTES,
+        "memory with as many on connections that were never used", TARGET_NONE, 0 },
     [HTTP_RSS_BYTES] = { "http_rss_bytes", FIGURE_BYTES,
         "memory of the server at most, under the load above", TARGET_NONE, 0 },
 };

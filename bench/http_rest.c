@@ -49,20 +49,25 @@ static long longpolls_possible(void)
 
 #define LEASE "{\"worker_id\":\"bench\",\"queues\":[\"q:bench.idle\"],\"wait_ms\":"
 
+// One that does not wait.
+static bool ask_once(struct http_client *client, struct pawl_error *err)
+{
+    struct http_answer answer;
+    return http_client_ask(client, "POST /v1/leases", S(LEASE "0}"), 200, &answer, err);
+}
+
 // All of them wait when one that does not wait was answered after them: requests are taken, and
 // written, in the order in which they came.
 static bool wait_for_all(struct http_stand *s, struct http_client *clients, long count,
-                         struct pawl_error *err)
+                         enum http_figure figure, struct pawl_error *err)
 {
     struct http_client last = {0};
-    struct http_answer answer;
     long silent = 0;
-    bool done = http_client_open(&last, s->server.port, err)
-        && http_client_ask(&last, "POST /v1/leases", S(LEASE "0}"), 200, &answer, err);
+    bool done = http_client_open(&last, s->server.port, err) && ask_once(&last, err);
     http_client_end(&last);
     if (!done)
         return false;
-    http_note(s, HTTP_LONGPOLL_RSS_BYTES, (double)served_resident_bytes(&s->server));
+    http_note(s, figure, (double)served_resident_bytes(&s->server));
     for (long i = 0; i < count; i++)
         silent += http_client_silent(&clients[i]);
     http_note(s, HTTP_LONGPOLL_COUNT, (double)silent);
@@ -70,18 +75,32 @@ static bool wait_for_all(struct http_stand *s, struct http_client *clients, long
         || fail(err, PAWL_STORE, "of %ld long-polls only %ld wait", count, silent);
 }
 
+static bool measure_waiting(struct http_stand *s, bool fresh, struct http_client *clients,
+                            long count, struct pawl_error *err)
+{
+    bool done = true;
+    for (long i = 0; done && i < count; i++) {
+        bench_tell(&s->bench->options, fresh ? "new long-polls" : "long-polls", i, count);
+        done = http_client_open(&clients[i], s->server.port, err)
+            && (fresh || ask_once(&clients[i], err))
+            && http_client_send(&clients[i], "POST /v1/leases", S(LEASE "30000}"), err);
+    }
+    done = done && wait_for_all(s, clients, count, fresh ? HTTP_LONGPOLL_FRESH_RSS_BYTES : HTTP_LONGPOLL_RSS_BYTES, err);
+    for (long i = 0; i < count; i++)
+        http_client_end(&clients[i]);
+    return done;
+}
+
+// A worker keeps its connection and asks again and again, which costs the server more memory than a
+// first request. Both on a server that has done nothing else yet.
 bool measure_http_longpolls(struct http_stand *s, struct pawl_error *err)
 {
     long count = longpolls_possible();
     struct http_client *clients = arena_new(s->bench->arena, struct http_client, (size_t)count);
-    bool done = clients || fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
-    for (long i = 0; done && i < count; i++) {
-        bench_tell(&s->bench->options, "long-polls", i, count);
-        done = http_client_open(&clients[i], s->server.port, err)
-            && http_client_send(&clients[i], "POST /v1/leases", S(LEASE "30000}"), err);
-    }
-    done = done && wait_for_all(s, clients, count, err);
-    for (long i = 0; clients && i < count; i++)
-        http_client_end(&clients[i]);
-    return done;
+    double ready_s;
+    if (!clients)
+        return fail(err, PAWL_NO_MEMORY, "no memory for %ld connections", count);
+    return measure_waiting(s, true, clients, count, err)
+        && served_stop(&s->server, err) && served_start(&s->server, &ready_s, err)
+        && measure_waiting(s, false, clients, count, err);
 }

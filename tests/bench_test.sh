@@ -78,7 +78,7 @@ check BENCH_http_has_every_figure_of_a_server json \
     "http_drain_over_embedded embedded_drain_per_s http_post_p50_us http_post_p99_us "
     "raw_commit_p50_us raw_commit_p99_us paced_commit_p99_us http_post_p99_over_raw_p99 "
     "idle_rss_bytes idle_wakeups_per_s longpoll_count longpoll_rss_bytes serve_ready_ms "
-    "http_rss_bytes".split())'
+    "longpoll_fresh_rss_bytes http_rss_bytes".split())'
 check BENCH_http_ratios_of_a_server_are_those_of_its_figures json 'all(
     abs(d[a] / d[b] - d[ratio]) <= 0.02 * d[ratio] for ratio, a, b in (
     ("http_enqueue_over_embedded", "http_enqueue_per_s", "embedded_enqueue_per_s"),

@@ -17,7 +17,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
-enum { ALIGN = 16, BLOCK_MIN = 4096, BLOCK_MAX = 1024 * 1024 };
+enum { ALIGN = 16, BLOCK_MIN = 1024, BLOCK_MAX = 1024 * 1024 };
 
 struct arena_block {
     struct arena_block *older;

@@ -22,6 +22,13 @@ bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err)
     return (!waited || identity_stands(&x->identity, tx, err)) && x->route->act(x, tx, err);
 }
 
+void exchange_rest(struct exchange *x)
+{
+    arena_end(&x->found);
+    json_decref(x->body);
+    x->body = NULL;
+}
+
 struct str exchange_context(struct exchange *x)
 {
     return trace_exists(&x->trace) ? trace_text(&x->arena, &x->trace) : x->traceparent;
@@ -291,8 +298,7 @@ bool exchange_id(struct exchange *x, size_t part, struct id *id, struct pawl_err
 
 void exchange_end(struct exchange *x)
 {
-    json_decref(x->body);
+    exchange_rest(x);
     answer_none(x);
-    arena_end(&x->found);
     arena_end(&x->arena);
 }

@@ -24,7 +24,7 @@ struct exchange {
     const struct config *config;  // in effect when the request came
     const struct route *route;
     struct arena arena;           // everything of the request and the answer
-    struct arena found;           // what `act` finds: emptied before it is run again
+    struct arena found;           // what `act` finds: nothing of it is left while it waits
     struct identity identity;     // who asks ...
     struct caller caller;         // ... in the words of the engine
     struct str method, path;
@@ -77,6 +77,10 @@ void exchange_traced(const struct exchange *x);
 
 // Runs the route's `act`. After a wait whoever asked must still be allowed to.
 CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err);
+
+// Before it waits: forgets what was found, and the body, whose texts are in the arena. Thousands may
+// wait, and `act` looks again, or is asked for an answer that there is nothing.
+void exchange_rest(struct exchange *x);
 
 // Sets the answer; takes `json` over. PAWL_NO_MEMORY when that is NULL.
 CHECKED bool exchange_answer(struct exchange *x, int status, json_t *json, struct pawl_error *err);

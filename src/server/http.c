@@ -24,12 +24,13 @@
 #include "server/route.h"
 #include "server/server.h"
 
-// What a connection has for its request line, its headers and what is said of them: more than is
-// allowed, so that who sends too much is told so by us. The library clears all of it between two
-// requests, so that each connection that is kept has it in memory: 5,000 that wait, for the third
-// time or later, had 204 MiB of 32 KiB each and have 126 of 16. Who fills even that gets the
-// library's own page, which nobody can change: see log_of_protocol.
-enum { CONNECTION_BYTES = 16 << 10,
+// What a connection has for its request line, its headers and what is said of them: the longest
+// path with 8 KiB in some headers, or a short one with 8 KiB in 64, and more than is allowed of
+// either, so that who sends too much is told so by us. The library clears all of it between two
+// requests, so each connection that is kept has it in memory: of what 5,000 take that wait again it
+// is two thirds. Who fills it gets the library's own page, which nobody can change: see
+// log_of_protocol.
+enum { CONNECTION_BYTES = 13 << 10,
        STREAM_PIECE = 1 << 20,
        SURPLUS_MAX = 64,     // connections past the limit that are still told so
        OTHER_FDS = 192 };    // the store's, the log's, those of commands
@@ -109,12 +110,18 @@ static bool write_act(struct tx *tx, struct operation *operation, struct pawl_er
     return exchange_act(x, tx, err);
 }
 
+static void wait_for_news(struct exchange *x)
+{
+    exchange_rest(x);
+    hub_wait(x);
+}
+
 // On the writer's thread, after the commit.
 static void write_answered(struct operation *operation)
 {
     struct exchange *x = (struct exchange *)operation;
     if (operation->error.code == PAWL_OK && x->again)
-        hub_wait(x);
+        wait_for_news(x);
     else
         http_resume(x);
 }
@@ -188,7 +195,7 @@ static enum MHD_Result read_now(struct request *r)
     if (!done || !x->again || hub_time_over(x))
         return finish(r, done, &err);
     http_suspend(&r->x);
-    hub_wait(x);
+    wait_for_news(x);
     return MHD_YES;
 }
 
@@ -373,7 +380,10 @@ static enum MHD_Result complete(struct request *r)
     guard_rest(r->link);
     if (!x->route->take && !begin_data(r))
         return MHD_NO;
-    if (!admit_body(x, &r->headers, (struct str){ r->body, r->bytes }) || !prepared(x))
+    bool taken = admit_body(x, &r->headers, (struct str){ r->body, r->bytes });
+    free(r->body);  // it is a value now
+    r->body = NULL;
+    if (!taken || !prepared(x))
         return request_answer(r);
     return ways[x->route->kind](r);
 }

@@ -21,31 +21,39 @@ let server;
 before(async () => { server = await start(); });
 after(() => server?.stop());
 
-// A connection with a long-poll on it: `answered` is its whole answer.
-function wait(wait_ms) {
-  const socket = connect({ port: server.port, host: '127.0.0.1' });
-  const body = JSON.stringify({ worker_id: 'w', queues: ['q:default'], wait_ms });
-  const answered = new Promise((resolve, reject) => {
+// The next answer on a connection, whole.
+function answer(socket) {
+  return new Promise((resolve, reject) => {
     let text = '';
-    socket.on('data', (data) => {
+    const hear = (data) => {
       text += data;
       const end = text.indexOf('\r\n\r\n');
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
       if (end < 0 || Buffer.byteLength(text.slice(end + 4)) < length) return;
-      socket.destroy();
+      socket.off('data', hear);
       resolve({ status: Number(text.split(' ')[1]), body: JSON.parse(text.slice(end + 4)) });
-    });
+    };
+    socket.on('data', hear);
     socket.on('error', reject);
     socket.on('close', () => reject(new Error(`closed after ${text}`)));
   });
+}
+
+function lease(wait_ms) {
+  const body = JSON.stringify({ worker_id: 'w', queues: ['q:default'], wait_ms });
+  return request({ path: '/v1/leases', body });
+}
+
+// A connection with a long-poll on it, as a worker keeps it: one that asked before, which costs the
+// server more than a first request. `answered` is its whole answer.
+async function wait(wait_ms) {
+  const socket = connect({ port: server.port, host: '127.0.0.1' });
+  socket.write(lease(0));
+  assert.equal((await answer(socket)).status, 200);
+  socket.write(lease(wait_ms));
+  const answered = answer(socket).finally(() => socket.destroy());
   answered.catch(() => {});  // looked at by the test
-  return new Promise((resolve, reject) => {
-    socket.on('error', reject);
-    socket.on('connect', () => {
-      socket.write(request({ path: '/v1/leases', body }));
-      resolve({ answered });
-    });
-  });
+  return { answered };
 }
 
 // In steps: more at once than the backlog of a socket are not let in.

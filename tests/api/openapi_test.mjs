@@ -480,7 +480,7 @@ test('400, 413, 414, 415, 422, 431: what cannot be read', async () => {
     for (const [status, lines] of [
       [one.operation.requestBody ? 413 : 400, [...head, 'Content-Length: 9999999999']],
       [414, [long, ...head.slice(1)]],
-      [431, [...head, ...Array(200).fill('X-More: 1')]],
+      [431, [...head, ...Array(100).fill('X-More: 1')]],
       [400, [...head, 'Content-Length: 1', 'Content-Length: 2']]]) {
       const answer = await raw(server.port, lines);
       assert.equal(answer.status, status, one.name);
