@@ -15,7 +15,7 @@
 #include "server/tls_pair.h"
 #include "store/store_url.h"
 
-enum { PAGE_BYTES_MAX = 64 << 10, TEXT_BYTES_MAX = 4096, PORT_MAX = 65535 };
+enum { PAGE_BYTES_MAX = 64 << 10, TEXT_BYTES_MAX = 4096, PORT_MAX = 65535, SLURP_BYTES = 4096 };
 
 // ----- kinds of its own
 
@@ -351,11 +351,12 @@ static void read_tree(const struct reading *r, const struct yaml_node *root)
     check_limits(r, root);
 }
 
+// In pieces: the file may be a megabyte, and is a page or two.
 static bool slurp(struct arena *arena, const char *path, struct str *text, struct pawl_error *err)
 {
-    char *bytes = arena_alloc(arena, YAML_BYTES_MAX + 1);
+    struct buf bytes = buf_new(arena, YAML_BYTES_MAX + SLURP_BYTES);
+    char part[SLURP_BYTES];
     ssize_t got = 1;
-    size_t n = 0;
     struct stat file;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -363,13 +364,14 @@ static bool slurp(struct arena *arena, const char *path, struct str *text, struc
                     path, strerrordesc_np(errno));
     if (fstat(fd, &file) == 0 && S_ISDIR(file.st_mode))
         got = -1, errno = EISDIR;
-    for (; bytes && n <= YAML_BYTES_MAX && got > 0; n += got > 0 ? (size_t)got : 0)
-        got = read(fd, bytes + n, YAML_BYTES_MAX + 1 - n);
+    while (got > 0 && !bytes.full && bytes.n <= YAML_BYTES_MAX
+           && (got = read(fd, part, sizeof(part))) > 0)
+        buf_add(&bytes, (struct str){ part, (size_t)got });
     int why = errno;
     close(fd);
-    if (!bytes)
+    if (bytes.full)
         return fail(err, PAWL_NO_MEMORY, "no memory to read %s", path);
-    *text = (struct str){ bytes, n };
+    *text = buf_str(&bytes);
     return got >= 0 || fail(err, PAWL_INVALID, "cannot read %s: %s", path, strerrordesc_np(why));
 }
 
