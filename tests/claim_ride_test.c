@@ -11,10 +11,10 @@ static bool do_nothing(struct pawl_run *run, void *context)
     return true;
 }
 
-// The fewest operations that a commit with a new job had: a tick may come with any of them.
+// How many commits with a new job had nothing else in them.
 struct ear {
     const char *job_type;
-    _Atomic size_t fewest, heard;
+    _Atomic size_t alone, heard;
 };
 
 static void hear(void *self, const struct observed *observed)
@@ -23,8 +23,7 @@ static void hear(void *self, const struct observed *observed)
     for (size_t i = 0; i < observed->ready_count; i++) {
         if (!str_eq(observed->ready[i].job_type, str_of(ear->job_type)))
             continue;
-        if (ear->fewest == 0 || observed->operations < ear->fewest)
-            ear->fewest = observed->operations;
+        ear->alone += observed->operations == 1;
         ear->heard++;
     }
 }
@@ -45,7 +44,9 @@ TEST_SHOP(RUN_10_a_claim_rides_only_with_jobs_that_a_handler_here_can_run, .work
     }
     EXPECT_INT(ours.heard, JOBS);
     EXPECT_INT(theirs.heard, JOBS);
-    EXPECT_INT(theirs.fewest, 1);
-    EXPECT_INT(ours.fewest, 2);
+    // A worker that has just ended a run may be asking by itself: then a job of ours has no claim
+    // with it, or one of theirs has.
+    EXPECT(theirs.alone > JOBS / 2);
+    EXPECT(ours.alone < JOBS / 2);
     pawl_stop(shop->pawl, SECONDS(10));
 }
