@@ -8,7 +8,7 @@
 enum { TURNS_MAX = 5, CONTROL_ROWS_PER_JOB = 5 };
 
 struct turn {
-    double enqueue_s, drain_s, processor_s;
+    double enqueue_s, drain_s, claim_s, processor_s;  // claims are a part of the drain
 };
 
 static double whole(const struct turn *turn)
@@ -33,11 +33,11 @@ static bool live(struct stand *stand, long jobs, struct turn *turn, struct pawl_
     double start = seconds_now(), processor = processor_seconds();
     if (!stand_enqueue(stand, NULL, jobs, err))
         return false;
-    double enqueued = seconds_now();
+    double enqueued = seconds_now(), claims = stand->claim_s;
     if (!stand_drain(stand, jobs, err))
         return false;
     *turn = (struct turn){ enqueued - start, seconds_now() - enqueued,
-                           processor_seconds() - processor };
+                           stand->claim_s - claims, processor_seconds() - processor };
     return true;
 }
 
@@ -57,6 +57,7 @@ static void note_turns(struct bench *b, const struct turn *stand, const struct t
     double n = (double)jobs;
     bench_note(b, FIGURE_ENQUEUE_PER_S, n / stand->enqueue_s);
     bench_note(b, FIGURE_DRAIN_PER_S, n / stand->drain_s);
+    bench_note(b, FIGURE_CLAIM_PER_S, n / stand->claim_s);
     bench_note(b, FIGURE_LIFECYCLE_PER_S, n / whole(stand));
     bench_note(b, FIGURE_LIFECYCLE_CPU_US, stand->processor_s * 1e6 / n);
     bench_note(b, FIGURE_LIFECYCLE_OVER_CONTROL,
@@ -65,6 +66,7 @@ static void note_turns(struct bench *b, const struct turn *stand, const struct t
         return;
     bench_note(b, FIGURE_BASE_LIFECYCLE_PER_S, n / whole(base));
     bench_note(b, FIGURE_LIFECYCLE_OVER_BASE, whole(base) / whole(stand));
+    bench_note(b, FIGURE_CLAIM_OVER_BASE, base->claim_s / stand->claim_s);
 }
 
 bool measure_lifecycle(struct bench *b, const struct lifecycle *on, struct pawl_error *err)

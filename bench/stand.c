@@ -1,6 +1,7 @@
 // A group is one operation of the pipeline, so it is one transaction.
 #include "bench/stand.h"
 
+#include "bench/measure.h"
 #include "run/handle.h"
 
 #define BLOCKED_TYPE "bench.blocked"
@@ -188,8 +189,11 @@ static bool commit_and_end(struct stand *s, struct pawl_error *err)
 bool stand_drain(struct stand *s, long jobs, struct pawl_error *err)
 {
     for (long left = jobs; left > 0; left -= (long)s->lease_count) {
-        if (!take(s, (size_t)(left < s->options.batch ? left : s->options.batch), true, err)
-            || !commit_and_end(s, err))
+        double start = seconds_now();
+        if (!take(s, (size_t)(left < s->options.batch ? left : s->options.batch), true, err))
+            return false;
+        s->claim_s += seconds_now() - start;
+        if (!commit_and_end(s, err))
             return false;
         if (s->lease_count == 0)
             return fail(err, PAWL_CONFLICT, "somebody else takes the jobs of this measurement: "

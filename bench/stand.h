@@ -26,6 +26,7 @@ struct stand {
     struct lease *leases;          // held, room for a batch ...
     struct execution *executions;  // ... and, side by side, what the claim said
     size_t lease_count;
+    double claim_s;                // how long its claims took so far
     long made;                     // so many jobs so far: whose turn it is
     struct turns turns;            // what its claims took: a worker keeps that from one to the next
 };

@@ -27,7 +27,8 @@ check BENCH_runs_on_a_temporary_store bench --mode embedded --json
 check BENCH_says_what_was_measured json 'd["store"] == "temporary" and d["mode"] == "embedded"
     and (d["jobs"], d["payload_bytes"], d["batch"], d["workers"]) == (40, 200, 20, 2)'
 check BENCH_has_every_figure json 'all(isinstance(d[name], (int, float)) and d[name] > 0 for name in
-    "control_insert_per_s enqueue_per_s drain_per_s lifecycle_per_s lifecycle_over_control "
+    "control_insert_per_s enqueue_per_s drain_per_s claim_per_s lifecycle_per_s "
+    "lifecycle_over_control "
     "raw_commit_p50_us raw_commit_p99_us pickup_p50_us pickup_p99_us rss_bytes disk_bytes_per_job "
     "disk_bytes_per_queued_job runner_drain_per_s lifecycle_cpu_us control_cpu_us "
     "one_thread_enqueue_per_s threads_enqueue_per_s threads_over_one pickup_p50_over_commit "
@@ -35,13 +36,15 @@ check BENCH_has_every_figure json 'all(isinstance(d[name], (int, float)) and d[n
 check BENCH_the_lifecycle_is_enqueue_and_drain json \
     'abs(1 / d["enqueue_per_s"] + 1 / d["drain_per_s"] - 1 / d["lifecycle_per_s"])
      < 0.05 / d["lifecycle_per_s"]'
+check BENCH_claims_are_a_part_of_the_drain json 'd["claim_per_s"] > d["drain_per_s"]'
 check BENCH_the_ratio_is_that_of_the_figures json \
     'abs(d["lifecycle_per_s"] / d["control_insert_per_s"] - d["lifecycle_over_control"]) < 0.001'
 check BENCH_quantiles_are_in_order json 'd["pickup_p50_us"] <= d["pickup_p99_us"]'
 check BENCH_whole_bytes json 'all(isinstance(d[name], int) for name in
     ("rss_bytes", "disk_bytes_per_job", "disk_bytes_per_queued_job"))'
 check BENCH_compares_with_nothing_unasked json \
-    'd["base"] is None and d["base_lifecycle_per_s"] is None and d["lifecycle_over_base"] is None'
+    'd["base"] is None and d["base_lifecycle_per_s"] is None and d["lifecycle_over_base"] is None
+     and d["claim_over_base"] is None'
 check BENCH_has_every_transition json '[(t["transition"], t["group"]) for t in d["transitions"]]
     == [(name, group) for group in (1, 20)
         for name in ("claim", "start", "heartbeat", "commit", "done")]'
@@ -52,7 +55,8 @@ check BENCH_leaves_nothing_behind nothing_left
 
 check BENCH_compares_a_backlog_with_an_empty_store bench --queued 60 --blocked 5 --json
 check BENCH_says_what_the_base_is json 'd["base"] == "an empty store"
-    and d["base_lifecycle_per_s"] > 0 and d["lifecycle_over_base"] > 0 and d["fill_per_s"] > 0'
+    and d["base_lifecycle_per_s"] > 0 and d["lifecycle_over_base"] > 0 and d["claim_over_base"] > 0
+    and d["fill_per_s"] > 0'
 
 check BENCH_compares_tenants_with_one bench --queued 30 --orgs 7 --types 3
 check BENCH_the_ratio_is_said_first is "$(head -c 16 .out)" "A full lifecycle"
