@@ -85,7 +85,8 @@ static bool measure_waiting(struct http_stand *s, bool fresh, struct http_client
             && (fresh || ask_once(&clients[i], err))
             && http_client_send(&clients[i], "POST /v1/leases", S(LEASE "30000}"), err);
     }
-    done = done && wait_for_all(s, clients, count, fresh ? HTTP_LONGPOLL_FRESH_RSS_BYTES : HTTP_LONGPOLL_RSS_BYTES, err);
+    enum http_figure figure = fresh ? HTTP_LONGPOLL_FRESH_RSS_BYTES : HTTP_LONGPOLL_RSS_BYTES;
+    done = done && wait_for_all(s, clients, count, figure, err);
     for (long i = 0; i < count; i++)
         http_client_end(&clients[i]);
     return done;

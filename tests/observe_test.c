@@ -30,6 +30,7 @@ static void hear(void *self, const struct observed *told)
         kept->org_id = str_dup(test_arena(), kept->org_id);
         kept->job_type = str_dup(test_arena(), kept->job_type);
         kept->queue_name = str_dup(test_arena(), kept->queue_name);
+        kept->request_id = str_dup(test_arena(), kept->request_id);
     }
 }
 
@@ -111,6 +112,30 @@ TEST_EACH_DB(OPS_13_a_bad_end_is_told_with_its_class_state_and_the_queue_it_came
         EXPECT_INT(ear->events[i].state, JOB_FAILED);
         EXPECT_INT(ear->events[i].error_class, ERROR_VALIDATION);
     }
+}
+
+// Jobs that are told of an end are read into memory that is gone before the commit.
+TEST_EACH_DB(OPS_8_an_end_that_ends_others_is_told_with_the_request_of_each)
+{
+    struct ear *ear = listen_to(box);
+    struct job first = must_enqueue(box, "first");
+    struct contract contract = contract_for(box, "second");
+    contract.after = &first.id;
+    contract.after_count = 1;
+    struct job second = must_add(box, &contract);
+    struct lease lease = must_start(box, "A");
+    forget(ear);
+    must_fail(box, &lease, ERROR_VALIDATION);
+    size_t alerts = 0;
+    for (size_t i = 0; i < ear->count; i++) {
+        const struct observation *told = &ear->events[i];
+        if (told->alert == ALERT_NONE)
+            continue;
+        const struct job *job = told->job.high == first.id.high ? &first : &second;
+        expect_str(told->request_id, job->contract.request_id, PLACE("the request"));
+        alerts++;
+    }
+    EXPECT_INT(alerts, 2);
 }
 
 TEST_EACH_DB(OPS_13_what_is_rolled_back_is_not_told_nor_is_it_told_later)

@@ -78,8 +78,8 @@ void exchange_traced(const struct exchange *x);
 // Runs the route's `act`. After a wait whoever asked must still be allowed to.
 CHECKED bool exchange_act(struct exchange *x, struct tx *tx, struct pawl_error *err);
 
-// Before it waits: forgets what was found, and the body, whose texts are in the arena. Thousands may
-// wait, and `act` looks again, or is asked for an answer that there is nothing.
+// Before it waits: forgets what was found, and the body, whose texts are in the arena. Thousands
+// may wait, and `act` looks again, or is asked for an answer that there is nothing.
 void exchange_rest(struct exchange *x);
 
 // Sets the answer; takes `json` over. PAWL_NO_MEMORY when that is NULL.

@@ -20,6 +20,7 @@ struct observations {
     const struct observers *observers;
     struct observation *events;
     size_t count, capacity;
+    struct arena texts;  // of the jobs that alerts are about
     struct observed_ready ready[OBSERVED_READY_MAX];
     size_t ready_count;
     bool ready_many, incomplete, limit_free;
@@ -44,8 +45,10 @@ struct observations *observations_new(void)
 
 void observations_free(struct observations *observations)
 {
-    if (observations)
-        free(observations->events);
+    if (!observations)
+        return;
+    arena_end(&observations->texts);
+    free(observations->events);
     free(observations);
 }
 
@@ -69,11 +72,22 @@ static struct observation *room(struct observations *o)
     return &o->events[o->count++];
 }
 
+// Of the job it is about, if somebody must be told. Whoever notes it may have read the job into
+// memory that is gone before the commit.
+static void keep_texts(struct observations *o, struct observation *noted)
+{
+    struct str *texts[] = { &noted->project_id, &noted->request_id, &noted->correlation_id };
+    for (size_t i = 0; i < countof(texts); i++)
+        *texts[i] = noted->alert == ALERT_NONE ? S("") : str_dup(&o->texts, *texts[i]);
+}
+
 void observe_event(struct tx *tx, const struct observation *observation)
 {
     struct observation *noted = tx->observed ? room(tx->observed) : NULL;
-    if (noted)
-        *noted = *observation;
+    if (!noted)
+        return;
+    *noted = *observation;
+    keep_texts(tx->observed, noted);
 }
 
 static bool is_noted(const struct observations *o, const struct observed_ready *ready)
@@ -121,6 +135,7 @@ static void empty(struct observations *o)
         o->events = NULL;
         o->capacity = 0;
     }
+    arena_reset(&o->texts);
     o->count = o->ready_count = o->depth = 0;
     o->ready_many = o->incomplete = o->limit_free = false;
     memset(o->limited, 0, sizeof o->limited);
