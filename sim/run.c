@@ -248,13 +248,13 @@ bool sim_run(struct sim *sim, const struct sim_options *options)
         expect_end(sim);
     while (heap_take(&sim->heap, &event))
         free(event.request);
+    heap_free(&sim->heap);
     processes_stop(sim);
     return !sim->match.unlike;
 }
 
 void sim_end(struct sim *sim)
 {
-    heap_free(&sim->heap);
     arena_end(&sim->arena);
     for (int i = 0; i < PROCESSES; i++)
         arena_end(&sim->processes[i].scratch);
