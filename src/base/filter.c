@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { PROBES = 6, BLOCK_BITS = 9, BLOCK_WORDS = 1 << BLOCK_BITS, WORDS_PER_NUMBER = 16 };
+enum { PROBES = 7, BLOCK_BITS = 9, BLOCK_WORDS = 1 << BLOCK_BITS, WORDS_PER_NUMBER = 24 };
 
 _Static_assert(BLOCK_BITS <= 64 / PROBES, "one hash places all probes");
 

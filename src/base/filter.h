@@ -1,6 +1,6 @@
 // Which of 32 sets may hold a number: 32 Bloom filters side by side, one lane each.
 //
-// A lane never denies what was added to it. It claims what was not added about once in a thousand
+// A lane never denies what was added to it. It claims what was not added once in some 15,000 times
 // when it holds as many numbers as it was made for, and more often when it holds more.
 #pragma once
 

@@ -15,7 +15,7 @@
 enum {
     HASH_BITS = 40,
     GENERATION_KEYS = 32 * 1024,
-    FILTERS_MAX = 64,  // 128 MiB, 67 million keys: what is older is asked directly
+    FILTERS_MAX = 64,  // 192 MiB, 67 million keys: what is older is asked directly
     LOAD_SHARE = 32,   // reading n records costs as much as asking for n / 32 of them
     NO_FILTER = -1,
     CAUTIOUS = 64,

@@ -7,7 +7,7 @@
 // A sealed generation never gets another record. Its filter is therefore right for as long as the
 // connection lives, whatever others write. Filters are not stored: a connection reads a generation
 // when it has asked it so often that reading all of it would have cost as much. Until then it is
-// asked directly, so opening costs nothing. They take 2 bytes for each key.
+// asked directly, so opening costs nothing. They take 3 bytes for each key.
 //
 // The newest generation has a filter too, where this connection has put in every key it holds: it
 // saw it empty, and the number of keys in the store is that of its own.
