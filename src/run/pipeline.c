@@ -398,8 +398,8 @@ static bool wait_for_so_many(struct pipeline *p, size_t wanted, int64_t end)
 
 // Whoever was answered mostly has something else to ask at once. Were the writer to begin with the
 // first of them, the others would wait for two groups instead of one. As many are waited for as
-// came the last time, and some more.
-static void wait_for_return(struct pipeline *p, size_t answered, int64_t took_us)
+// came the last time, and some more. True when anybody waits.
+static bool wait_for_return(struct pipeline *p, size_t answered, int64_t took_us)
 {
     int64_t patience = took_us / RETURN_SHARE;
     size_t hoped = p->returning + p->returning / 4 + 1;
@@ -413,7 +413,22 @@ static void wait_for_return(struct pipeline *p, size_t answered, int64_t took_us
         wanted = p->options.group_max;
     bool came = wait_for_so_many(p, wanted, world_monotonic(world_real()) + patience);
     p->returning = came ? hoped : p->waiting.count - before;
+    bool waits = p->waiting.first != NULL;
     pthread_mutex_unlock(&p->mutex);
+    return waits;
+}
+
+// A database at the end of a wire begins while those who were answered make up their minds. If they
+// came the last time: others may wait for its lock.
+static void begin_for_return(struct pipeline *p, size_t answered, int64_t took_us)
+{
+    struct db *db = p->store.db;
+    if (!db || !db_is_distant(db))
+        return;
+    if (p->returning > 0)
+        db_begin_ahead(db);
+    if (!wait_for_return(p, answered, took_us))
+        db_begin_back(db);
 }
 
 static void *write_until_closed(void *self)
@@ -422,8 +437,7 @@ static void *write_until_closed(void *self)
     while (wait_for_news(p)) {
         int64_t begun = world_monotonic(world_real());
         size_t answered = pipeline_round(p);
-        if (p->store.db && db_is_distant(p->store.db))
-            wait_for_return(p, answered, world_monotonic(world_real()) - begun);
+        begin_for_return(p, answered, world_monotonic(world_real()) - begun);
     }
     return NULL;
 }

@@ -152,20 +152,26 @@ void db_forget(struct db *db)
     db->left.event = 0;
 }
 
-// What a write must know of the store before it begins: the latest time in it, whether jobs have
-// links and there are limits, and that its tables are still the ones this program was made for.
+// The latest time in the store, and whether jobs have links and there are limits.
+static bool read_look(struct tx *tx, pawl_time *newest, struct pawl_error *err)
+{
+    struct rows *rows = &tx->db->look;
+    bool any = rows_next(rows);
+    *newest = any ? row_int(rows) : 0;
+    tx->has_links = any && row_int(rows) != 0;
+    tx->has_limits = any && row_int(rows) != 0;
+    tx->newest_event = any ? row_int(rows) : 0;
+    bool read = rows_ok(rows, err);
+    rows_end(rows);
+    return read;
+}
+
+// What a write must know of the store before it begins, and that its tables are still the ones this
+// program was made for.
 static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 {
-    SCOPED(rows) struct rows rows = {0};
     struct db *db = tx->db;
-    if (!sql_ask_plain(tx, &rows, Q_CLOCK_NEWEST, err))
-        return false;
-    bool any = rows_next(&rows);
-    *newest = any ? row_int(&rows) : 0;
-    tx->has_links = any && row_int(&rows) != 0;
-    tx->has_limits = any && row_int(&rows) != 0;
-    tx->newest_event = any ? row_int(&rows) : 0;
-    if (!rows_ok(&rows, err))
+    if (!read_look(tx, newest, err))
         return false;
     if (db->driver->schema_moved(db) || db->outdated)
         db->outdated = !schema_still_known(tx, err);
@@ -220,6 +226,63 @@ static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
     return !db->faults || db->faults->pass(db->faults->self, point, err);
 }
 
+static bool looks_first(const struct db *db, enum tx_mode mode)
+{
+    return mode == TX_WRITE && db->has_schema;
+}
+
+// Asks for all that it must know first. Nothing is left of one that fails.
+static bool ask(struct tx *tx, enum tx_mode mode, struct pawl_error *err)
+{
+    struct db *db = tx->db;
+    if (!db->driver->begin(db, mode, err))
+        return false;
+    tx->open = true;
+    if (!looks_first(db, mode) || sql_ask_plain(tx, &db->look, Q_CLOCK_NEWEST, err))
+        return true;
+    tx_end(tx);
+    return false;
+}
+
+void db_begin_ahead(struct db *db)
+{
+    struct tx tx = { .db = db };
+    struct pawl_error unseen;
+    assert(!db->ahead);
+    if (!db->hurries || !db->has_schema || db->broken || db->lost)
+        return;
+    db->ahead = ask(&tx, TX_WRITE, &unseen);  // if it fails now it does so again in earnest
+    if (db->ahead)
+        db->driver->hurry(db);
+}
+
+static void take_up(struct tx *tx)
+{
+    tx->open = true;
+    tx->db->look.tx = tx;
+    tx->db->ahead = false;
+}
+
+void db_begin_back(struct db *db)
+{
+    SCOPED(tx) struct tx tx = { .db = db };
+    if (db->ahead)
+        take_up(&tx);
+}
+
+// What was begun ahead is a write. Whoever reads, or may not begin, takes it back.
+static bool begin(struct tx *tx, enum tx_mode mode, struct pawl_error *err)
+{
+    struct db *db = tx->db;
+    bool may = pass(db, FAULT_BEGIN, err);
+    if (!may || mode != TX_WRITE)
+        db_begin_back(db);
+    if (!db->ahead)
+        return may && ask(tx, mode, err);
+    take_up(tx);
+    return true;
+}
+
 bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
               struct pawl_error *err)
 {
@@ -230,11 +293,10 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
     if (db->lost)
         return fail(err, PAWL_BUSY, "the store must be opened again: its database was out of "
                                     "reach");
-    if (!pass(db, FAULT_BEGIN, err) || !db->driver->begin(db, mode, err))
+    if (!begin(tx, mode, err))
         return false;
-    tx->open = true;
     pawl_time newest = 0;
-    if (mode == TX_WRITE && db->has_schema && !look_first(tx, &newest, err)) {
+    if (looks_first(db, mode) && !look_first(tx, &newest, err)) {
         tx_end(tx);
         return false;
     }
@@ -290,8 +352,9 @@ void tx_witness(struct tx *tx, int64_t job, int64_t event, int64_t attempt)
     tx->witness = (struct witness){ tx->newest_event, job, event, attempt, tx->now };
 }
 
-static void forget_last(struct db *db)
+static void forget_asked(struct db *db)
 {
+    rows_end(&db->look);
     rows_end(&db->appended);
     rows_end(&db->newest);
 }
@@ -301,7 +364,7 @@ static bool read_last(struct tx *tx, struct pawl_error *err)
     struct db *db = tx->db;
     bool read = rows_number(&db->newest, &tx->last_event, err)
              && counts_appended(tx, &db->appended, err);
-    forget_last(db);
+    forget_asked(db);
     return read;
 }
 
@@ -364,7 +427,7 @@ void tx_end(struct tx *tx)
     if (!tx->open)
         return;
     tx->open = false;
-    forget_last(tx->db);
+    forget_asked(tx->db);
     counts_drop(tx->db->counts);
     later_drop(tx->db->later);
     tx->db->driver->rollback(tx->db);

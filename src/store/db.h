@@ -147,6 +147,12 @@ enum tx_mode { TX_READ, TX_WRITE };
 CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *tx,
                       struct pawl_error *err);
 
+// Begins the next write on this connection and waits for no answer: tx_begin takes it up. It is for
+// who is about to write, since others that write wait for the lock meanwhile; who does not after
+// all takes it back. Where nothing is gained by it nothing is done.
+void db_begin_ahead(struct db *db);
+void db_begin_back(struct db *db);  // also when nothing was begun
+
 // Begins to read on a connection that is kept: opens it when there is none yet, and again when its
 // database was out of reach meanwhile.
 CHECKED bool db_begin_read(struct db **db, const struct db_options *options, struct arena *arena,

@@ -128,6 +128,11 @@ static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
     return true;
 }
 
+static void hurry(struct db *db)
+{
+    wire_hurry(postgres_of(db));
+}
+
 static bool schema_moved(struct db *db)
 {
     struct postgres *postgres = postgres_of(db);
@@ -378,6 +383,7 @@ const struct db_driver postgres_driver = {
     .distant = true,
     .walls = true,
     .begin = begin,
+    .hurry = hurry,
     .commit = commit,
     .rollback = rollback,
     .read_clock = read_clock,

@@ -24,6 +24,9 @@ struct db_driver {
     bool distant;  // see db_is_distant
     bool walls;  // see tx_wall
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
+    // What was sent so far is to be done now, though nobody reads its answers yet. Of connections
+    // that hurry.
+    void (*hurry)(struct db *db);
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
     // The calendar's time for a transaction that has begun, and the time by the monotonic clock
@@ -94,6 +97,9 @@ struct db {
     struct names *names;  // interned names this connection has seen; see names.h
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h
+    bool hurries;         // what is sent need not be waited for
+    bool ahead;           // a write transaction has begun, and is nobody's yet: db_begin_ahead
+    struct rows look;     // what a write asks first
     struct rows appended, newest;  // what a transaction asks last: see tx_wrap_up
     struct later *later;  // rows that are inserted together; see later.h
     char *files;          // see db_files

@@ -274,6 +274,7 @@ bool postgres_open(struct db **db, const struct db_options *options, struct pawl
         postgres_driver.close(&postgres->db);
         return false;
     }
+    postgres->db.hurries = !postgres->url.pooled;  // there a transaction begins with plain text
     *db = &postgres->db;
     return true;
 }

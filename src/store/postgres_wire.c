@@ -110,12 +110,19 @@ bool wire_expects(const struct postgres *postgres)
     return false;
 }
 
+void wire_hurry(struct postgres *postgres)
+{
+    struct sent *last = postgres->sent + postgres->sent_count - 1;
+    if (postgres->sent_count > 0 && !last->synced)
+        last->synced = pq.pipelineSync(postgres->connection);
+}
+
 void wire_let_go(struct postgres *postgres, size_t from)
 {
     for (size_t i = from; i < postgres->sent_count; i++)
         postgres->sent[i].let_go = true;
     if (postgres->sent_count > from)
-        postgres->sent[postgres->sent_count - 1].synced = pq.pipelineSync(postgres->connection);
+        wire_hurry(postgres);
 }
 
 // ----- reading

@@ -38,6 +38,9 @@ CHECKED bool wire_clear(struct postgres *postgres, struct pawl_error *err);
 // Nobody will look at this answer any more.
 void wire_forget(struct answer *answer);
 
+// What was sent is done at once; its answers are read later.
+void wire_hurry(struct postgres *postgres);
+
 // What was sent since there were `from` statements on the way is a transaction of its own, which
 // begins at once, and nobody cares what becomes of it.
 void wire_let_go(struct postgres *postgres, size_t from);

@@ -142,6 +142,84 @@ TEST_EACH_DB(RUN_4_one_writes_at_a_time_and_who_waits_too_long_is_told)
     db_close(second);
 }
 
+// Reading, like a fault where a transaction begins, lets go of what was begun ahead.
+static bool refuse_begin(void *self, enum fault_point point, struct pawl_error *err)
+{
+    bool *refuses = self;
+    return point != FAULT_BEGIN || !*refuses || fail(err, PAWL_BUSY, "not now");
+}
+
+// Nobody waits for it here, so it is looked for.
+static void begin_ahead(struct box *box, struct db *db)
+{
+    db_begin_ahead(db);
+    while (box_number(box, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+                           " AND mode = 'ExclusiveLock' AND database = (SELECT oid FROM pg_database"
+                           " WHERE datname = current_database())")
+           == 0) {}
+}
+
+TEST_EACH_DB(RUN_4_what_was_begun_ahead_has_the_lock_until_it_is_taken_up_or_back)
+{
+    static const enum { UP,
+                        BACK,
+                        BY_READING,
+                        BY_A_FAULT } ends[] = { UP, BACK, BY_READING,
+                                                BY_A_FAULT };
+    struct db *first = NULL, *second = NULL;
+    struct pawl_error err = {0};
+    bool refuses = false;
+    const struct faults faults = { &refuses, refuse_begin };
+    struct db_options options = {
+        .url = box->url, .world = &box->world.world, .busy_us = MILLISECONDS(50), .faults = &faults
+    };
+    MUST(db_open(&first, &options, &err));
+    MUST(db_open(&second, &options, &err));
+    for (size_t i = 0; i < countof(ends); i++) {
+        struct tx tx = {0};
+        begin_ahead(box, first);
+        EXPECT_REFUSED(PAWL_BUSY, tx_begin(second, TX_WRITE, test_arena(), &tx, &err));
+        refuses = ends[i] == BY_A_FAULT;
+        if (ends[i] == BACK)
+            db_begin_back(first);
+        else
+            EXPECT(tx_begin(first, ends[i] == BY_READING ? TX_READ : TX_WRITE, test_arena(), &tx,
+                            &err)
+                   == !refuses);
+        refuses = false;
+        if (ends[i] == UP)
+            MUST(tx_commit(&tx, &err));
+        tx_end(&tx);
+        MUST(tx_begin(second, TX_WRITE, test_arena(), &tx, &err));
+        tx_end(&tx);
+    }
+    db_begin_back(first);  // nothing was begun
+    db_begin_ahead(first);
+    db_close(first);       // the server takes it back
+    db_close(second);
+    must_enqueue(box, "report");
+}
+
+TEST_EACH_DB(OPS_9_what_was_begun_ahead_and_cut_is_noticed_and_has_done_nothing)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated = false;
+    struct tx tx = {0};
+    begin_ahead(box, box->db);
+    cut_all(box);
+    EXPECT_REFUSED(PAWL_BUSY, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err)
+                                  && job_enqueue(&tx, &contract, &job, &deduplicated, &err)
+                                  && tx_settle(&tx, &err));
+    tx_end(&tx);
+    EXPECT(db_lost(box->db));
+    db_begin_ahead(box->db);  // of a connection that is lost: nothing
+    db_begin_back(box->db);
+    box_reopen(box);
+    must_enqueue(box, "report");
+}
+
 TEST_EACH_DB(RUN_5_of_one_name_there_is_one_process_until_its_session_ends)
 {
     struct hold one = {0}, other = {0};
