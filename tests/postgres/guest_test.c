@@ -97,15 +97,16 @@ TEST_EACH_DB(OPS_9_what_the_application_sets_is_not_set_for_pawl)
     struct tx tx = {0};
     enter(box, &tx);
     MUST(guest_execute(&tx, "SET synchronous_commit = off; SET search_path = public;"
-                            "SET statement_timeout = 1; SET lock_timeout = 1",
+                            "SET statement_timeout = 54321; SET lock_timeout = 54321",
                        &err));
     MUST(guest_leave(&tx, &err));
     MUST(tx_commit(&tx, &err));
     must_enqueue(box, "report");
     box_begin(box, &tx);
     guest_enter(&tx, SECONDS(60));
-    MUST(guest_execute(&tx, "INSERT INTO invoices"
-                            " VALUES (1, current_setting('synchronous_commit'))",
+    MUST(guest_execute(&tx, "INSERT INTO invoices SELECT 1, current_setting('synchronous_commit')"
+                            " WHERE '54321ms' NOT IN (current_setting('statement_timeout'),"
+                            " current_setting('lock_timeout'))",
                        &err));
     MUST(guest_leave(&tx, &err));
     MUST(tx_commit(&tx, &err));

@@ -113,7 +113,7 @@ TEST_EACH_DB(SLOT_11_what_the_application_sets_stays_in_its_transaction)
     struct tx tx = {0};
     box_begin(box, &tx);
     guest_enter(&tx, SECONDS(60));
-    MUST(guest_execute(&tx, "SET work_mem = '1MB'; SET statement_timeout = 1;"
+    MUST(guest_execute(&tx, "SET work_mem = '1MB'; SET statement_timeout = 54321;"
                             "SET search_path = public",
                        &err));
     MUST(guest_leave(&tx, &err));
