@@ -140,6 +140,23 @@ static bool use_store(struct box *box, const char *key, struct pawl_error *err)
     return done;
 }
 
+// What is begun ahead is taken back, taken up, and left to the server.
+static bool begin_ahead(struct box *box, const char *key, struct pawl_error *err)
+{
+    struct db *db = NULL;
+    bool done = db_open(&db, &(struct db_options){ .url = box->url, .world = &box->world.world },
+                        err);
+    if (done) {
+        db_begin_ahead(db);
+        db_begin_back(db);
+        db_begin_ahead(db);
+        done = enqueue(box, db, key, err);
+        db_begin_ahead(db);
+    }
+    db_close(db);
+    return done;
+}
+
 // In one that is lent to the application, and shared with its threads.
 static bool let_guest_in(struct box *box, const char *key, struct pawl_error *err)
 {
@@ -191,6 +208,7 @@ static const struct deed {
     const char *made;  // that it makes one of, of a key; NULL: none
 } deeds[] = {
     { use_store, "pawl_jobs WHERE idempotency_key" },
+    { begin_ahead, "pawl_jobs WHERE idempotency_key" },
     { let_guest_in, "notes WHERE text" },
     { hold_name_of, NULL },
     { hear_bell, NULL },
@@ -209,7 +227,7 @@ static bool fail_nth(struct box *box, const struct deed *deed, enum kind kind, i
 {
     struct pawl_error told = {0}, err = {0};
     char key[32];
-    snprintf(key, sizeof key, "%d-%lld", (int)kind, (long long)n);
+    snprintf(key, sizeof key, "%d-%d-%lld", (int)(deed - deeds), (int)kind, (long long)n);
     library.kind = kind;
     library.faults = (struct fault_counter){ .fail_at = n };
     bool done = deed->run(box, key, &told), reached = library.faults.failed > 0;
