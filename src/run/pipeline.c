@@ -1,4 +1,4 @@
-// A queue with a lock around it, and one thread behind it that owns the store.
+// A line with a lock around it, and one thread behind it that owns the store.
 //
 // A COMMIT that fails has an unknown outcome. The writer then opens the store again and looks for
 // its witness (reach.h). If it is there, the answers stand; if not, the operations are run again.
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "run/line.h"
 #include "run/reach.h"
 
 enum { WAITING_MAX = 10000,
@@ -24,11 +25,6 @@ enum { RETURN_SHARE = 4 };                 // ... and no longer than this part o
 #define LOG_BYTES ((int64_t)16 << 20)      // worth copying back
 #define LOG_BYTES_MAX ((int64_t)64 << 20)  // copied back whoever waits
 
-struct queue {
-    struct operation *first, **end;
-    size_t count;
-};
-
 struct pipeline {
     struct pipeline_options options;
     const struct world *world;
@@ -36,7 +32,7 @@ struct pipeline {
 
     pthread_mutex_t mutex;  // guards what follows up to the blank line
     pthread_cond_t news;    // something waits, or it is time to stop
-    struct queue waiting;
+    struct line waiting;
     size_t wanted;          // the writer sleeps until so many wait
     bool closing;
     struct pipeline_figures figures;
@@ -61,45 +57,6 @@ static void count(struct pipeline *p, int64_t *figure)
     pthread_mutex_unlock(&p->mutex);
 }
 
-// ----- the queue
-
-static void queue_init(struct queue *queue)
-{
-    *queue = (struct queue){ .end = &queue->first };
-}
-
-static void queue_add(struct queue *queue, struct operation *operation)
-{
-    operation->next = NULL;
-    *queue->end = operation;
-    queue->end = &operation->next;
-    queue->count++;
-}
-
-static struct operation *queue_take(struct queue *queue)
-{
-    struct operation *operation = queue->first;
-    if (!operation)
-        return NULL;
-    queue->first = operation->next;
-    queue->count--;
-    if (!queue->first)
-        queue->end = &queue->first;
-    return operation;
-}
-
-static void queue_put_back(struct queue *waiting, struct queue *rest)
-{
-    if (!rest->first)
-        return;
-    *rest->end = waiting->first;
-    if (!waiting->first)
-        waiting->end = rest->end;
-    waiting->first = rest->first;
-    waiting->count += rest->count;
-    queue_init(rest);
-}
-
 // ----- one operation
 
 // Runs it in the transaction. True when the transaction may go on: it was done, or refused without
@@ -117,14 +74,14 @@ static bool attempt(struct tx *tx, struct operation *operation)
     return done || pawl_code(operation->error.code)->refusal;
 }
 
-static void set_error(struct queue *group, const struct pawl_error *error)
+static void set_error(struct line *group, const struct pawl_error *error)
 {
     for (struct operation *o = group->first; o; o = o->next)
         o->error = *error;
 }
 
 // Those that were to be done get the error of the commit; those that were refused keep theirs.
-static void set_error_of_done(struct queue *group, const struct pawl_error *error)
+static void set_error_of_done(struct line *group, const struct pawl_error *error)
 {
     for (struct operation *o = group->first; o; o = o->next)
         if (o->error.code == PAWL_OK)
@@ -147,12 +104,12 @@ enum group_end { GROUP_ANSWERED,
                  GROUP_SPOILT,
                  GROUP_DISAPPOINTED };
 
-static enum group_end spoilt(const struct tx *tx, const struct queue *group)
+static enum group_end spoilt(const struct tx *tx, const struct line *group)
 {
     return tx->hoped && group->count > 1 ? GROUP_DISAPPOINTED : GROUP_SPOILT;
 }
 
-static enum group_end group_doubt(struct pipeline *p, struct queue *group, const struct tx *tx)
+static enum group_end group_doubt(struct pipeline *p, struct line *group, const struct tx *tx)
 {
     bool committed = false;
     struct pawl_error error = {0};
@@ -166,7 +123,7 @@ static enum group_end group_doubt(struct pipeline *p, struct queue *group, const
 }
 
 // One of them was refused by the database at last.
-static enum group_end group_refused(const struct tx *tx, struct queue *group,
+static enum group_end group_refused(const struct tx *tx, struct line *group,
                                     const struct pawl_error *error)
 {
     if (group->count > 1 || tx->hopeful)
@@ -175,7 +132,7 @@ static enum group_end group_refused(const struct tx *tx, struct queue *group,
     return GROUP_ANSWERED;
 }
 
-static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct queue *group)
+static enum group_end group_commit(struct pipeline *p, struct tx *tx, struct line *group)
 {
     struct pawl_error error = {0};
     tx->arena = &p->arena;
@@ -227,14 +184,14 @@ static bool group_begin(struct pipeline *p, struct tx *tx, struct pawl_error *er
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
 // stays in `rest`. The first time they hope, and may be joined by more.
-static enum group_end group_run(struct pipeline *p, struct queue *rest, struct queue *group,
+static enum group_end group_run(struct pipeline *p, struct line *rest, struct line *group,
                                 bool first)
 {
     struct pawl_error error = {0};
     SCOPED(tx) struct tx tx = {0};
     if (!group_begin(p, &tx, &error)) {
-        for (struct operation *o; (o = queue_take(rest));)
-            queue_add(group, o);
+        for (struct operation *o; (o = line_take(rest));)
+            line_add(group, o);
         set_error(group, &error);
         return GROUP_ANSWERED;
     }
@@ -243,14 +200,14 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
     tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
     do {
-        struct operation *operation = queue_take(rest);
-        queue_add(group, operation);
+        struct operation *operation = line_take(rest);
+        line_add(group, operation);
         if (!attempt(&tx, operation))
             return spoilt(&tx, group);
     } while (rest->first && world_monotonic(p->world) < end);
     struct operation *more = first ? ask_for_more(p, &tx) : NULL;
     if (more) {
-        queue_add(group, more);
+        line_add(group, more);
         if (!attempt(&tx, more))
             return spoilt(&tx, group);
     }
@@ -262,10 +219,10 @@ static enum group_end group_run(struct pipeline *p, struct queue *rest, struct q
 static void run_alone(struct pipeline *p, struct operation *operation)
 {
     for (int tries = 0; tries < 3; tries++) {
-        struct queue rest, group;
-        queue_init(&rest);
-        queue_init(&group);
-        queue_add(&rest, operation);
+        struct line rest, group;
+        line_init(&rest);
+        line_init(&group);
+        line_add(&rest, operation);
         if (group_run(p, &rest, &group, false) == GROUP_ANSWERED)
             return;
         if (operation->error.code != PAWL_OK)
@@ -276,23 +233,23 @@ static void run_alone(struct pipeline *p, struct operation *operation)
 }
 
 // Those for which there was no time are the first of the rest.
-static enum group_end run_without_hope(struct pipeline *p, struct queue *rest, struct queue *group)
+static enum group_end run_without_hope(struct pipeline *p, struct line *rest, struct line *group)
 {
-    struct queue again;
-    queue_init(&again);
-    queue_put_back(&again, group);
+    struct line again;
+    line_init(&again);
+    line_put_back(&again, group);
     enum group_end end = group_run(p, &again, group, false);
-    queue_put_back(rest, &again);
+    line_put_back(rest, &again);
     return end;
 }
 
-static void run_each_alone(struct pipeline *p, struct queue *group)
+static void run_each_alone(struct pipeline *p, struct line *group)
 {
-    struct queue done;
-    queue_init(&done);
-    for (struct operation *o; (o = queue_take(group));) {
+    struct line done;
+    line_init(&done);
+    for (struct operation *o; (o = line_take(group));) {
         run_alone(p, o);
-        queue_add(&done, o);
+        line_add(&done, o);
     }
     *group = done;
     if (!group->first)
@@ -301,19 +258,19 @@ static void run_each_alone(struct pipeline *p, struct queue *group)
 
 // ----- rounds
 
-static void take_some(struct pipeline *p, struct queue *rest)
+static void take_some(struct pipeline *p, struct line *rest)
 {
-    queue_init(rest);
+    line_init(rest);
     pthread_mutex_lock(&p->mutex);
     while (rest->count < p->options.group_max && p->waiting.first)
-        queue_add(rest, queue_take(&p->waiting));
+        line_add(rest, line_take(&p->waiting));
     pthread_mutex_unlock(&p->mutex);
 }
 
-static void count_round(struct pipeline *p, struct queue *rest, size_t answered, size_t alone)
+static void count_round(struct pipeline *p, struct line *rest, size_t answered, size_t alone)
 {
     pthread_mutex_lock(&p->mutex);
-    queue_put_back(&p->waiting, rest);
+    line_put_back(&p->waiting, rest);
     p->figures.operations += (int64_t)answered;
     p->figures.groups++;
     p->figures.alone += (int64_t)alone;
@@ -331,8 +288,8 @@ static void maintain(struct pipeline *p, bool quiet)
 
 size_t pipeline_round(struct pipeline *p)
 {
-    struct queue rest, group;
-    queue_init(&group);
+    struct line rest, group;
+    line_init(&group);
     take_some(p, &rest);
     if (!rest.first)
         return 0;
@@ -349,7 +306,7 @@ size_t pipeline_round(struct pipeline *p)
     arena_reset(&p->arena);
     p->in_round = false;
     count_round(p, &rest, answered, alone);
-    for (struct operation *o; (o = queue_take(&group));)
+    for (struct operation *o; (o = line_take(&group));)
         o->answered(o);  // the operation is its owner's again
     maintain(p, p->options.by_hand);
     return answered;
@@ -451,7 +408,7 @@ bool pipeline_submit(struct pipeline *p, struct operation *operation, struct paw
     bool closing = p->closing;
     bool full = !operation->always && p->waiting.count >= p->options.waiting_max;
     if (!closing && !full)
-        queue_add(&p->waiting, operation);
+        line_add(&p->waiting, operation);
     bool tell = !closing && !full && !operation->rides && p->waiting.count >= p->wanted;
     p->figures.refused += full && !closing;
     pthread_mutex_unlock(&p->mutex);
@@ -571,7 +528,7 @@ bool pipeline_open(struct pipeline **pipeline, const struct pipeline_options *op
     p->world = options->db.world ? options->db.world : world_real();
     set_defaults(&p->options);
     p->store = (struct reach){ .options = &p->options.db, .world = p->world };
-    queue_init(&p->waiting);
+    line_init(&p->waiting);
     pthread_mutex_init(&p->mutex, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
