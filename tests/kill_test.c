@@ -19,7 +19,7 @@ enum { CYCLES = 25,
        ROUND_CYCLES = 25,
        CYCLE_MS = 200,
        SEATS = 5,
-       CANARY_CYCLES = 100 };
+       CANARY_CYCLES = 400 };
 
 // Who takes part. A process of the same seat is the same actor, started again.
 struct seat {
