@@ -59,7 +59,8 @@ struct sqlite {
     char *path;
     dev_t device;  // what the path led to when it was opened ...
     ino_t inode;   // ... and must lead to when it is written
-    int prepared;  // of the following
+    sqlite3_stmt *rollback;  // prepared when it was opened: it must not need memory
+    int prepared;  // of that and the following
     struct statement statements[QUERIES];
     sqlite3_stmt *many[QUERIES];  // the same for ROWS_AT_ONCE rows ...
     struct value *bound[QUERIES];  // ... and what was bound to their parameters last
@@ -80,6 +81,11 @@ CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_
 // A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
 // after it would then be committed one by one, and could not be taken back.
 CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
+
+// Ends the transaction if there is one, also when there is no memory left: whoever began one and
+// cannot go on does. What is not rolled back could never be begun again.
+CHECKED bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err);
+void sqlite_roll_back(struct sqlite *sqlite);
 
 // Runs Pawl's own SQL that answers no rows.
 CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err);
