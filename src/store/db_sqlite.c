@@ -190,7 +190,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     int result = commit_to_disk(sqlite);
     overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
-        assert(!sqlite_gathered(sqlite->connection));  // or it was not written
+        sqlite_gather_done(sqlite->connection);
         if (sqlite->writing && !sqlite->checkpoint_by_hand && sqlite_log_is_long(sqlite))
             sqlite_log_copy(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -201,6 +201,7 @@ static bool commit(struct db *db, struct pawl_error *err)
         return fail(err, PAWL_CONFLICT, "%s: commit refused: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     enum pawl_code code = code_of(result);
+    // defensive: who writes has had SQLite's lock since BEGIN, and who reads has nothing to write
     if (code == PAWL_DISK_FULL || code == PAWL_BUSY || !sqlite->writing)
         return sqlite_failed(sqlite, "commit refused", err);
     return fail(err, PAWL_IN_DOUBT, "%s: the outcome of a commit is unknown: %s", sqlite->path,

@@ -114,8 +114,8 @@ CHECKED bool sqlite_log_has_room(struct sqlite *sqlite, struct pawl_error *err);
 const char *sqlite_gather(void);
 // Whether syncs are left out: whatever is written meanwhile comes to the disk with a later one.
 void sqlite_gather_relax(sqlite3 *connection, bool relaxed);
-// Whether anything is gathered, and forgetting it: the transaction is over.
-bool sqlite_gathered(sqlite3 *connection);
+// The transaction is over: all that was gathered is written, or what is left of it is forgotten.
+void sqlite_gather_done(sqlite3 *connection);
 void sqlite_gather_drop(sqlite3 *connection);
 
 // Puts the guards of guest.h on a connection, and takes them off before it is closed.
