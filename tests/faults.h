@@ -29,6 +29,7 @@ struct fault_counter {
 
 extern struct fault_counter memory_faults, store_faults, system_faults;
 extern int system_errno;  // what a call of the system fails with
+extern long system_disk;  // what every file system says it is (linux/magic.h); 0: what it is
 
 // Counts one call and says whether it is to fail.
 bool faults_hit(struct fault_counter *faults);

@@ -93,3 +93,25 @@ TEST_EACH_DB(OPS_9_a_renewal_that_starts_the_log_over_syncs_its_header)
     EXPECT_INT(syncs_of(box, renew_only), 0);
     leave(box);
 }
+
+// Commits that were not synced are written again before the log ends: if not even that can be done,
+// they may be lost with the power, as they may be anyway.
+TEST_EACH_DB(OPS_9_a_disk_that_takes_nothing_leaves_what_was_answered)
+{
+    NEEDS_EVERY_ANSWER("it has its own commits");
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    enter(box);
+    EXPECT_INT(syncs_of(box, enqueue_only), 1);
+    EXPECT_INT(syncs_of(box, renew_only), 0);
+    box_begin(box, &tx);
+    MUST(enqueue_only(box, &tx, &err));
+    faulty_vfs.fail_syncs = 1;
+    faulty_vfs.fail_write = 2;  // the first is the commit's own
+    EXPECT_REFUSED(PAWL_IN_DOUBT, tx_commit(&tx, &err));
+    EXPECT_INT(faulty_vfs.fail_write, 0);
+    EXPECT(!db_checkpoint(box->db));
+    tx_end(&tx);
+    leave(box);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
+}

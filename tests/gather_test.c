@@ -189,6 +189,56 @@ static int sync_log(sqlite3_file *log)
     return log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
 }
 
+// What nobody could be told of is told by the next who can be.
+TEST(OPS_9_a_piece_that_could_not_be_written_is_told_by_what_is_asked_next)
+{
+    static int (*const asks[])(sqlite3_file * log) = { read_back, sync_log };
+    static const char bytes[100];
+    struct scratch scratch = scratch_open();
+    faulty_vfs_install();
+    EXPECT(sqlite3_initialize() == SQLITE_OK);
+    sqlite3_vfs *vfs = sqlite3_vfs_find(sqlite_gather());
+    int flags = SQLITE_OPEN_WAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    FILE *store = fopen(scratch_file(&scratch, "log"), "w");
+    EXPECT(store && fclose(store) == 0);
+    for (size_t i = 0; i <= countof(asks); i++) {
+        sqlite3_file *log = arena_alloc(test_arena(), (size_t)vfs->szOsFile);
+        EXPECT_INT(vfs->xOpen(vfs, scratch_file(&scratch, "log-wal"), log, flags, NULL), SQLITE_OK);
+        EXPECT_INT(log->pMethods->xWrite(log, bytes, sizeof bytes, 0), SQLITE_OK);
+        faulty_vfs.fail_write = 1;
+        EXPECT_INT(ask_size(log), SQLITE_OK);
+        EXPECT_INT(faulty_vfs.fail_write, 0);
+        int told = i < countof(asks) ? asks[i](log)
+                                     : log->pMethods->xWrite(log, bytes, sizeof bytes, 100);
+        EXPECT_INT(told & 0xff, SQLITE_IOERR);
+        EXPECT_INT(log->pMethods->xClose(log), SQLITE_OK);
+    }
+    faulty_vfs_remove();
+    scratch_close(&scratch);
+}
+
+// A program may have another file system of the same name later, with larger files.
+TEST(OPS_9_the_file_system_under_the_log_is_the_one_that_is_there_now)
+{
+    EXPECT(sqlite3_initialize() == SQLITE_OK);
+    static sqlite3_vfs first, second;
+    sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+    first = *usual;
+    first.zName = "twice";
+    second = first;
+    sqlite3_vfs_register(&first, 1);
+    const char *over_first = sqlite_gather();
+    EXPECT(sqlite_gather() == over_first);
+    sqlite3_vfs_unregister(&first);
+    sqlite3_vfs_register(&second, 1);
+    const char *over_second = sqlite_gather();
+    EXPECT(over_second != over_first);
+    second.szOsFile += 64;
+    EXPECT(sqlite_gather() != over_second);
+    sqlite3_vfs_unregister(&second);
+    sqlite3_vfs_register(usual, 1);
+}
+
 // SQLite does not ask all of it of a log today.
 TEST(OPS_9_whatever_is_asked_of_the_log_finds_what_was_written_to_it)
 {

@@ -1,6 +1,7 @@
 // Whoever observes is told what was committed: all of it, once, and nothing else.
 #include "fixture.h"
 
+#include "faults.h"
 #include "run/handle.h"
 #include "store/driver.h"
 #include "store/observe.h"
@@ -216,7 +217,7 @@ TEST_EACH_DB(RUN_9_more_kinds_than_fit_are_told_as_many)
     struct pawl_error err = {0};
     SCOPED(tx) struct tx tx = {0};
     box_begin(box, &tx);
-    for (int i = 0; i < OBSERVED_READY_MAX + 1; i++) {
+    for (int i = 0; i < OBSERVED_READY_MAX + 2; i++) {
         struct str type = str_format(test_arena(), "type.%d", i);
         struct contract contract = contract_for(box, type.s);
         struct job job;
@@ -344,4 +345,33 @@ TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_told_as_one_to_look_after)
     tx_end(&tx);
     box->db->driver = real;
     box_reopen(box);
+}
+
+// What was done is not refused because the words for it cannot be read.
+SQLITE_ONLY(OPS_13_a_name_that_cannot_be_read_is_told_as_none, "a statement that fails spoils others")
+TEST_EACH_DB(OPS_13_a_name_that_cannot_be_read_is_told_as_none)
+{
+    NEEDS_EVERY_ANSWER("it has its own commits");
+    struct ear *ear = listen_to(box);
+    struct contract contract = contract_for(box, "report");
+    struct pawl_error err = {0};
+    struct job job;
+    bool known, named = false;
+    for (int n = 1; !named; n++) {
+        SCOPED(tx) struct tx tx = {0};
+        forget(ear);
+        box_begin(box, &tx);
+        MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+        MUST(tx_wrap_up(&tx, &err));
+        db_forget(box->db);
+        store_faults_begin(box->db, NULL);
+        store_faults = (struct fault_counter){ .fail_at = n };
+        bool done = tx_commit(&tx, &err);
+        named = ear->count > 0 && ear->events[0].queue_name.n && ear->events[0].org_id.n
+             && ear->events[0].job_type.n;
+        EXPECT(!done || named || store_faults.failed);
+        store_faults = (struct fault_counter){0};
+        store_faults_end(box->db);
+    }
+    EXPECT(box_number(box, "SELECT count(*) FROM jobs") > 1);
 }

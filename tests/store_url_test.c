@@ -3,6 +3,7 @@
 
 #include "store/store_url.h"
 
+#include "rehearsal.h"
 #include "test.h"
 
 static void expect_shown(const char *url, const char *shown)
@@ -87,4 +88,19 @@ TEST(which_database_a_url_names)
     EXPECT(!url_names_file(S("sqlite::memory:")) && !url_names_file(S("postgres://h/d")));
     EXPECT(url_names_server(S("postgres://h/d")) && url_names_server(S("postgresql://h/d")));
     EXPECT(!url_names_server(S("postgres:h")) && !url_names_server(S("sqlite:a")));
+}
+
+TEST(OPS_9_without_memory_a_url_is_not_read_and_that_is_said)
+{
+    for (int64_t n = 1;; n++) {
+        SCOPED(arena) struct arena arena = {0};
+        struct server_url parts;
+        struct pawl_error err = {0};
+        rehearsal_arenas(n);
+        bool done = server_url_parse(&arena, S("postgres://h/d?schema=x"), &parts, &err);
+        if (!rehearsal_calm())
+            break;
+        EXPECT(!done);
+        EXPECT_INT(err.code, PAWL_NO_MEMORY);
+    }
 }

@@ -14,6 +14,7 @@
 
 struct fault_counter system_faults;
 int system_errno;
+long system_disk;
 
 static bool fails(void)
 {
@@ -53,18 +54,29 @@ FAILING(int, eventfd, -1, (unsigned start, int flags), (start, flags))
 FAILING(int, inotify_init1, -1, (int flags), (flags))
 FAILING(int, inotify_add_watch, -1, (int fd, const char *path, uint32_t events),
         (fd, path, events))
-FAILING(int, statfs64, -1, (const char *path, struct statfs *about), (path, about))
 FAILING(int, fstatvfs64, -1, (int fd, struct statvfs *about), (fd, about))
 FAILING(int, access, -1, (const char *path, int how), (path, how))
+FAILING(int, faccessat, -1, (int in, const char *path, int how, int flags),
+        (in, path, how, flags))
 FAILING(DIR *, opendir, NULL, (const char *path), (path))
 FAILING(int, scandir64, -1, (const char *path, struct dirent ***found, choose_entry *choose,
         order_entries *order), (path, found, choose, order))
 // clang-format on
 
+int __real_statfs64(const char *path, struct statfs *about);
+int __wrap_statfs64(const char *path, struct statfs *about);
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
 int __real_fcntl64(int fd, int command, ...);
 int __wrap_fcntl64(int fd, int command, ...);
+
+int __wrap_statfs64(const char *path, struct statfs *about)
+{
+    int result = fails() ? -1 : __real_statfs64(path, about);
+    if (result == 0 && system_disk)
+        about->f_type = system_disk;
+    return result;
+}
 
 int __wrap_open64(const char *path, int flags, ...)
 {

@@ -147,8 +147,8 @@ bool blob_settle(struct blob *blob, struct pawl_error *err)
 
 void blob_keep(struct blob *blob)
 {
-    if (blob->open)
-        close(blob->fd);
+    assert(blob->open);
+    close(blob->fd);
     blob->open = false;
 }
 

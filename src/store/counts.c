@@ -301,7 +301,13 @@ static int compare(const void *left, const void *right)
         return a->org < b->org ? -1 : 1;
     if (a->queue != b->queue)
         return a->queue < b->queue ? -1 : 1;
-    return a->period < b->period ? -1 : a->period > b->period;
+    return (a->period > b->period) - (a->period < b->period);
+}
+
+static void sort(struct sums *sums)
+{
+    if (sums->count > 0)
+        qsort(sums->entries, sums->count, sizeof *sums->entries, compare);
 }
 
 // Also when the changes add up to nothing: the row says that the org has used the queue.
@@ -322,8 +328,7 @@ static bool fold(struct tx *tx, struct pawl_error *err)
     wanted.now = tx->now;
     if (!add_rows(tx, &wanted, &sums, err))
         return false;
-    if (sums.count > 0)
-        qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
+    sort(&sums);
     for (size_t i = 0; i < sums.count; i++)
         if (!fold_entry(tx, &sums.entries[i], err))
             return false;
@@ -414,8 +419,7 @@ bool counts_of_org(struct tx *tx, int64_t org, struct queue_count **counts, size
     *counts = arena_new(tx->arena, struct queue_count, sums.count);
     if (!*counts)
         return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
-    if (sums.count > 0)
-        qsort(sums.entries, sums.count, sizeof *sums.entries, compare);
+    sort(&sums);
     for (size_t i = 0; i < sums.count; i++) {
         struct queue_count *one = &(*counts)[i];
         const int64_t *n = sums.entries[i].n;

@@ -190,7 +190,7 @@ static bool commit(struct db *db, struct pawl_error *err)
     int result = commit_to_disk(sqlite);
     overwrite_no_more(sqlite, result == SQLITE_OK);
     if (result == SQLITE_OK) {
-        assert(!sqlite_gathered(sqlite->connection));  // or it was not written
+        sqlite_gather_done(sqlite->connection);
         if (sqlite->writing && !sqlite->checkpoint_by_hand && sqlite_log_is_long(sqlite))
             sqlite_log_copy(sqlite, SQLITE_CHECKPOINT_PASSIVE);
         give_lock(sqlite);
@@ -201,18 +201,36 @@ static bool commit(struct db *db, struct pawl_error *err)
         return fail(err, PAWL_CONFLICT, "%s: commit refused: %s", sqlite->path,
                     sqlite3_errmsg(sqlite->connection));
     enum pawl_code code = code_of(result);
+    // defensive: who writes has had SQLite's lock since BEGIN, and who reads has nothing to write
     if (code == PAWL_DISK_FULL || code == PAWL_BUSY || !sqlite->writing)
         return sqlite_failed(sqlite, "commit refused", err);
     return fail(err, PAWL_IN_DOUBT, "%s: the outcome of a commit is unknown: %s", sqlite->path,
                 sqlite3_errmsg(sqlite->connection));
 }
 
+bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err)
+{
+    if (sqlite3_prepare_v3(sqlite->connection, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
+                           &sqlite->rollback, NULL)
+        != SQLITE_OK)
+        return sqlite_failed(sqlite, "cannot be prepared", err);
+    sqlite->prepared++;
+    return true;
+}
+
+void sqlite_roll_back(struct sqlite *sqlite)
+{
+    if (sqlite3_get_autocommit(sqlite->connection))
+        return;
+    sqlite3_step(sqlite->rollback);
+    sqlite3_reset(sqlite->rollback);
+}
+
 static void rollback(struct db *db)
 {
     struct sqlite *sqlite = sqlite_of(db);
     sqlite->guest.in = false;  // a guest may not roll back, and is one no longer
-    if (!sqlite3_get_autocommit(sqlite->connection))
-        sqlite3_exec(sqlite->connection, "ROLLBACK", NULL, NULL, NULL);
+    sqlite_roll_back(sqlite);
     overwrite_no_more(sqlite, false);
     give_lock(sqlite);
 }
@@ -327,9 +345,10 @@ static bool prepare_many(struct sqlite *sqlite, enum query query, struct pawl_er
     sqlite3_str *sql = sqlite3_str_new(sqlite->connection);
     text_for_many(sql, query);
     char *text = sqlite3_str_finish(sql);
-    int result = text ? sqlite3_prepare_v3(sqlite->connection, text, -1, SQLITE_PREPARE_PERSISTENT,
-                                           &sqlite->many[query], NULL)
-                      : SQLITE_NOMEM;
+    if (!text)  // the connection does not know
+        return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
+    int result = sqlite3_prepare_v3(sqlite->connection, text, -1, SQLITE_PREPARE_PERSISTENT,
+                                    &sqlite->many[query], NULL);
     sqlite3_free(text);
     sqlite->prepared += result == SQLITE_OK;
     return result == SQLITE_OK || sqlite_failed(sqlite, queries[query].name, err);
@@ -437,6 +456,7 @@ static void close_all(struct db *db)
         sqlite_log_close(sqlite);
         sqlite_unguard(sqlite);
     }
+    sqlite3_finalize(sqlite->rollback);
     // A statement that a guest has not finalized keeps what is left of the connection.
     sqlite3_close_v2(sqlite->connection);
     lock_close(&sqlite->lock);

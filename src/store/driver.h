@@ -48,7 +48,7 @@ struct db_driver {
     bool (*send)(struct db *db, enum query query, const struct value *values, size_t count,
                  struct pawl_error *err);
     // What ran last must have changed so many rows: else it has failed. NULL: see tx_hopes.
-    bool (*expect)(struct db *db, int64_t rows, struct pawl_error *err);
+    void (*expect)(struct db *db, int64_t rows);
     bool (*settle)(struct db *db, struct pawl_error *err);  // NULL: what fails does so at once
     int64_t (*changed)(struct db *db);
     int64_t (*column_int)(void *statement, int column);

@@ -116,6 +116,7 @@ static void merge(struct key_index *index, const struct keys *generations, struc
         int64_t generation = generations->at[i];
         for (; old < end && old->generation < generation; old++)
             give_lane_back(index, old);
+        // defensive: a new generation comes behind all others
         bool known = old < end && old->generation == generation;
         fresh[i] = known ? *old++ : (struct sealed){ generation, NO_FILTER, 0 };
     }

@@ -122,8 +122,11 @@ static bool write_held(struct tx *tx, size_t k, struct pawl_error *err)
 {
     const struct held *held = &tx->db->later->held[k];
     const struct db_driver *driver = tx->db->driver;
-    return driver->run_many(tx->db, kinds[k].query, held->values, held->rows, err)
-        && (!kinds[k].hoped || driver->expect(tx->db, (int64_t)held->rows, err));
+    if (!driver->run_many(tx->db, kinds[k].query, held->values, held->rows, err))
+        return false;
+    if (kinds[k].hoped)
+        driver->expect(tx->db, (int64_t)held->rows);
+    return true;
 }
 
 bool db_run_rows(struct tx *tx, enum query query, const struct value *values, size_t rows,

@@ -83,7 +83,8 @@ static void keep_texts(struct observations *o, struct observation *noted)
 
 void observe_event(struct tx *tx, const struct observation *observation)
 {
-    struct observation *noted = tx->observed ? room(tx->observed) : NULL;
+    assert(tx->observed);
+    struct observation *noted = room(tx->observed);
     if (!noted)
         return;
     *noted = *observation;
@@ -189,10 +190,10 @@ struct memo {
 static struct str text_of(struct tx *tx, enum name_kind kind, int64_t id, struct memo *memos)
 {
     struct memo *memo = &memos[(uint64_t)id % MEMO];
-    if (id != 0 && memo->id != id)
+    if (memo->id != id)
         *memo = name_text(tx, kind, id, &memo->text, NULL) ? (struct memo){ id, memo->text }
                                                            : (struct memo){0};
-    return id != 0 ? memo->text : S("");
+    return memo->text;
 }
 
 void observe_settle(struct tx *tx)
@@ -222,9 +223,7 @@ static void tell(const struct observers *observers, const struct observed *obser
 
 void observe_tell(struct tx *tx, int64_t commit_us)
 {
-    struct observations *o = tx->observed;
-    if (!o)
-        return;
+    const struct observations *o = tx->observed;
     struct observed observed = {
         .at = tx->now,
         .events = o->events,

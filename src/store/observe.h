@@ -75,7 +75,7 @@ void observers_add(struct observers *observers, observer tell, void *self);
 
 // ----- for operations; they are nothing when nobody observes
 
-// Texts are filled in before it is told.
+// Of a transaction that is observed. Texts are filled in before it is told.
 void observe_event(struct tx *tx, const struct observation *observation);
 // Says that jobs of this kind became claimable: rings when the transaction commits, and is told.
 void observe_ready(struct tx *tx, int64_t org, int64_t type, int64_t queue);

@@ -59,7 +59,8 @@ struct sqlite {
     char *path;
     dev_t device;  // what the path led to when it was opened ...
     ino_t inode;   // ... and must lead to when it is written
-    int prepared;  // of the following
+    sqlite3_stmt *rollback;  // prepared when it was opened: it must not need memory
+    int prepared;  // of that and the following
     struct statement statements[QUERIES];
     sqlite3_stmt *many[QUERIES];  // the same for ROWS_AT_ONCE rows ...
     struct value *bound[QUERIES];  // ... and what was bound to their parameters last
@@ -80,6 +81,11 @@ CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_
 // A statement can end its transaction: `INSERT OR ROLLBACK` does, and so may a full disk. What came
 // after it would then be committed one by one, and could not be taken back.
 CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
+
+// Ends the transaction if there is one, also when there is no memory left: whoever began one and
+// cannot go on does. What is not rolled back could never be begun again.
+CHECKED bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err);
+void sqlite_roll_back(struct sqlite *sqlite);
 
 // Runs Pawl's own SQL that answers no rows.
 CHECKED bool sqlite_execute(struct db *db, const char *sql, struct pawl_error *err);
@@ -108,8 +114,8 @@ CHECKED bool sqlite_log_has_room(struct sqlite *sqlite, struct pawl_error *err);
 const char *sqlite_gather(void);
 // Whether syncs are left out: whatever is written meanwhile comes to the disk with a later one.
 void sqlite_gather_relax(sqlite3 *connection, bool relaxed);
-// Whether anything is gathered, and forgetting it: the transaction is over.
-bool sqlite_gathered(sqlite3 *connection);
+// The transaction is over: all that was gathered is written, or what is left of it is forgotten.
+void sqlite_gather_done(sqlite3 *connection);
 void sqlite_gather_drop(sqlite3 *connection);
 
 // Puts the guards of guest.h on a connection, and takes them off before it is closed.

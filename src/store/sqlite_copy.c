@@ -83,10 +83,9 @@ bool sqlite_copy(struct db *db, const char *path, const struct copy_watch *watch
 {
     struct sqlite *sqlite = sqlite_of(db);
     // The snapshot is taken by the first look, not by BEGIN.
-    if (!sqlite_execute(db, "BEGIN; SELECT count(*) FROM sqlite_schema", err))
-        return false;
-    bool copied = copy_into(sqlite, path, watch, err);
-    sqlite3_exec(sqlite->connection, "ROLLBACK", NULL, NULL, NULL);
+    bool copied = sqlite_execute(db, "BEGIN; SELECT count(*) FROM sqlite_schema", err)
+               && copy_into(sqlite, path, watch, err);
+    sqlite_roll_back(sqlite);
     return copied && without_log(path, err) && file_sync(path, err);
 }
 

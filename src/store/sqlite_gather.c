@@ -56,7 +56,8 @@ static int write_now(struct log_file *log, const void *from, int n, sqlite3_int6
 
 static void write_gathered(struct log_file *log)
 {
-    if (log->gathered > 0 && log->failed == SQLITE_OK)
+    assert(log->gathered == 0 || log->failed == SQLITE_OK);
+    if (log->gathered > 0)
         log->failed = write_now(log, log->bytes, log->gathered, log->at);
     log->gathered = 0;
 }
@@ -229,6 +230,7 @@ static struct log_file *log_under(sqlite3 *connection)
 {
     sqlite3_file *file = NULL;
     sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    // defensive: SQLite has a place for the file of its log from the opening on, NULL it is never
     return file && file->pMethods == &log_methods ? log_of(file) : NULL;
 }
 
@@ -239,10 +241,10 @@ void sqlite_gather_relax(sqlite3 *connection, bool relaxed)
         log->relaxed = relaxed;
 }
 
-bool sqlite_gathered(sqlite3 *connection)
+void sqlite_gather_done(sqlite3 *connection)
 {
     const struct log_file *log = log_under(connection);
-    return log && (log->gathered > 0 || log->failed != SQLITE_OK);
+    assert(!log || (log->gathered == 0 && log->failed == SQLITE_OK));
 }
 
 void sqlite_gather_drop(sqlite3 *connection)

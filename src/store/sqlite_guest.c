@@ -129,6 +129,7 @@ static int authorize_savepoint(struct guest *guest, const char *name)
     if (guest->executing)
         return refuse(guest, "these statements are done together or not at all as it is: set "
                              "savepoints on the connection (pawl_tx_sqlite)");
+    // defensive: SQLite's grammar has no savepoint without a name
     return name && name_is_kept(name) ? refuse_ours(guest, name) : SQLITE_OK;
 }
 
@@ -138,6 +139,7 @@ static int authorize_guest(struct guest *guest, int action, const char *first, c
         return authorize_savepoint(guest, second);
     if (action == SQLITE_PRAGMA && !pragma_only_asks(first, second))
         return refuse(guest, "PRAGMA %s: the settings of the connection are Pawl's", first);
+    // defensive: SQLite tells the name of every function
     if (action == SQLITE_FUNCTION && second && strcasecmp(second, "load_extension") == 0)
         return refuse(guest, "extensions cannot be loaded here");
     if ((size_t)action >= countof(rules))
@@ -417,6 +419,7 @@ bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_erro
     sqlite_of(db)->application = sqlite_of(db)->uncounted = true;
     bool done = sqlite_execute(db, sql, err);
     sqlite_of(db)->application = false;
+    // defensive: `authorize` lets no statement end it, and SQLite reports what a conflict has ended
     return done && sqlite_still_inside(sqlite_of(db), err);
 }
 

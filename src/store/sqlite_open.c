@@ -85,7 +85,7 @@ static bool set_up(struct sqlite *sqlite, struct pawl_error *err)
     sqlite3_busy_timeout(sqlite->connection, (int)(sqlite->lock.wait_us_max / 1000));
     // A checkpoint at closing would run outside the lock.
     sqlite3_db_config(sqlite->connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (!is_ours(sqlite, err))
+    if (!is_ours(sqlite, err) || !sqlite_prepare_rollback(sqlite, err))
         return false;
     if (sqlite->read_only)
         return sqlite_execute(&sqlite->db, "PRAGMA query_only=ON; PRAGMA mmap_size=0", err);
@@ -199,8 +199,11 @@ static bool open_and_set_up(struct sqlite *sqlite, bool must_exist, struct pawl_
         return true;
     if (!sqlite->db.gave_way && !reserve_give_if_full(&sqlite->reserve))
         return false;
+    sqlite3_finalize(sqlite->rollback);
     sqlite3_close(sqlite->connection);
+    sqlite->rollback = NULL;
     sqlite->connection = NULL;
+    sqlite->prepared = 0;
     return open_file(sqlite, must_exist, err) && set_up(sqlite, err);
 }
 
