@@ -2,6 +2,8 @@
 // Every test ends with `verify`.
 #include "explained.h"
 
+#include <string.h>
+
 #include "engine/links.h"
 #include "engine/queue.h"
 #include "rich_store.h"
@@ -285,6 +287,19 @@ TEST_EACH_DB(JOB_11_a_held_job_that_names_a_failed_one_is_held_until_it_is_submi
     EXPECT_INT(last.failure_type, FAILURE_DEPENDENCY_FAILED);
 }
 
+TEST_EACH_DB(JOB_11_a_held_job_that_cannot_run_any_more_waits_for_no_other)
+{
+    struct id after[] = { must_enqueue(box, "first").id, must_enqueue(box, "second").id };
+    break_off(box, "first");
+    struct contract contract = waiter(box, "last", after, 2);
+    contract.hold = true;
+    struct job last = must_add(box, &contract);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_waits"), 0);
+    succeed(box, "second");
+    OK_FROM(last, job_submit(tx, last.id, &last, err));
+    EXPECT_INT(last.failure_type, FAILURE_DEPENDENCY_FAILED);
+}
+
 TEST_EACH_DB(JOB_11_a_held_job_waits_on_after_it_is_submitted)
 {
     struct id first = must_enqueue(box, "first").id;
@@ -390,6 +405,29 @@ TEST_EACH_DB(JOB_6_a_thousand_that_wait_for_one_are_told_in_pieces)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), CHAIN);
 }
 
+// The second end finds that its transaction has told as many as it may.
+TEST_EACH_DB(JOB_6_what_a_transaction_may_not_tell_any_more_is_told_by_the_sweep)
+{
+    struct id first = must_enqueue(box, "first").id, second = must_enqueue(box, "second").id;
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    struct job job;
+    bool known;
+    box_begin(box, &tx);
+    for (int i = 0; i <= TOLD_MAX; i++) {
+        struct contract contract = waiter(box, "many", i < TOLD_MAX ? &first : &second, 1);
+        MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+    }
+    box_commit(&tx);
+    box_begin(box, &tx);
+    MUST(job_cancel(&tx, first, &job, &err));
+    MUST(job_cancel(&tx, second, &job, &err));
+    box_commit(&tx);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM parked"), 1);
+    sweep_all(box);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM parked"), 0);
+}
+
 // ----- who may be named
 
 TEST_EACH_DB(OPS_10_jobs_of_another_org_or_project_cannot_be_waited_for)
@@ -462,6 +500,11 @@ TEST_EACH_DB(JOB_11_explain_says_what_a_held_or_delayed_job_waits_for_besides)
     break_off(box, "first");
     EXPECT_CAUSE(explained(box, held.id), CAUSE_HELD, "");
     EXPECT_ALSO(explained(box, held.id), CAUSE_DOOMED, text_of(first));
+    struct id after[] = { must_enqueue(box, "first").id, must_enqueue(box, "second").id };
+    contract = waiter(box, "last", after, 2);
+    contract.hold = true;
+    held = must_add(box, &contract);
+    EXPECT_ALSO(explained(box, held.id), CAUSE_WAITS_THEN, "2 other jobs");
 }
 
 TEST_EACH_DB(OPS_18_explain_does_not_name_jobs_of_projects_that_the_caller_may_not_see)
@@ -476,6 +519,17 @@ TEST_EACH_DB(OPS_18_explain_does_not_name_jobs_of_projects_that_the_caller_may_n
     box->caller.projects = &own;
     box->caller.project_count = 1;
     EXPECT_CAUSE(explained(box, last.id), CAUSE_WAITS_UNSEEN, "1 job");
+    box->caller.project_count = 0;
+    struct contract seen = contract_for(box, "seen");
+    seen.project_id = PROJECT_A;
+    struct id both[] = { must_add(box, &seen).id, must_add(box, &hidden).id };
+    contract = waiter(box, "last", both, 2);
+    contract.project_id = PROJECT_A;
+    last = must_add(box, &contract);
+    box->caller.project_count = 1;
+    struct explanation told = explained(box, last.id);
+    EXPECT_CAUSE(told, CAUSE_WAITS_FOR_JOBS, text_of(both[0]));
+    EXPECT(!strstr(told.why.sentence.s, text_of(both[1])));
 }
 
 // ----- explained

@@ -273,6 +273,14 @@ TEST_EACH_DB(OPS_8_a_storm_is_a_few_messages_and_one_summary)
     EXPECT_INT(take(box, target.id).first, 0);
 }
 
+TEST_EACH_DB(OPS_8_one_alert_alone_is_no_storm)
+{
+    struct alert_target target = pager(box);
+    dead(box);
+    struct parcel parcel = take_as(box, "me", target.id, 1);
+    EXPECT(parcel.first && !parcel.summary);
+}
+
 TEST_EACH_DB(OPS_8_settled_alerts_are_kept_up_to_a_number)
 {
     struct alert_target target = pager(box);

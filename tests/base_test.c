@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
+#include "base/guess.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/world.h"
 #include "rehearsal.h"
 
@@ -124,6 +127,19 @@ TEST(utf8_is_refused_in_every_broken_form)
     };
     for (size_t i = 0; i < countof(bad); i++)
         expect(!utf8_valid(str_of(bad[i])), PLACE("a broken form is refused"));
+    EXPECT_INT(utf8_step(nothing), 0);
+}
+
+TEST(a_name_is_guessed_unless_it_is_too_long_to_be_meant)
+{
+    static const char name[] = "a_name_that_has_more_letters_than_anybody_types";
+    struct guess guess = {0};
+    guess_try(&guess, S("emial"), "email");
+    EXPECT_STR(str_of(guess.name), "email");
+    guess = (struct guess){0};
+    guess_try(&guess, S("a_name_that_has_more_letters"), name);
+    guess_try(&guess, str_of(name), "a_name_that_has_more_letters");
+    EXPECT(!guess.name);
 }
 
 TEST(a_buffer_grows_to_its_maximum_and_no_further)
@@ -161,6 +177,8 @@ TEST(a_buffer_that_expects_much_has_room_at_once_and_takes_no_more_than_its_maxi
     EXPECT_INT(buf.n, 80);
     buf_add(&buf, S("0123456789012345678901234567890"));
     EXPECT(buf.full);
+    buf_expect(&buf, 1);
+    EXPECT_INT(buf.n, 80);
 }
 
 TEST(a_buffer_takes_numbers_with_their_zeros)
@@ -299,12 +317,43 @@ TEST(text_that_could_not_be_copied_is_empty_and_the_arena_knows)
     EXPECT(arena.failed);
     arena_end(&arena);
     EXPECT_INT(strlen(str_cstr(&arena, (struct str){ "x", SIZE_MAX })), 0);
+    EXPECT(arena.failed);
     arena_end(&arena);
     struct buf buf = buf_new(&arena, SIZE_MAX);
     buf_add(&buf, S("abc"));
     buf_add(&buf, endless);
     EXPECT(buf.full && arena.failed);
     EXPECT_STR(buf_str(&buf), "abc");
+}
+
+// A wide character that is none: the C library refuses to write it.
+TEST(text_that_could_not_be_formatted_is_empty_and_the_arena_knows)
+{
+    static const wchar_t none[] = { 0x7fffffff, 0 };
+    SCOPED(arena) struct arena arena = {0};
+    struct pawl_error err = {0};
+    EXPECT_STR(str_format(&arena, "%ls", none), "");
+    EXPECT(arena.failed);
+    arena_end(&arena);
+    struct buf buf = buf_new(&arena, SIZE_MAX);
+    buf_addf(&buf, "%ls", none);
+    EXPECT(buf.full && arena.failed);
+    EXPECT_STR(buf_str(&buf), "");
+    EXPECT_REFUSED(PAWL_STORE, fail(&err, PAWL_STORE, "%ls", none));
+    EXPECT_STR(str_of(err.message), "");
+}
+
+TEST(a_list_has_room_or_says_that_there_is_no_memory)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct list list = list_of(&arena, sizeof(int64_t));
+    EXPECT(list_add(&list));
+    EXPECT(list_room(&list, 7) && list.capacity == 8);
+    EXPECT(list_room(&list, 8) && list.capacity == 9);
+    EXPECT(!arena.failed);
+    EXPECT(!list_room(&list, SIZE_MAX / 4) && arena.failed);
+    EXPECT(!list_room(&list, SIZE_MAX));
+    EXPECT_INT(list.count, 1);
 }
 
 TEST(every_code_has_a_word_of_its_own_and_statuses_that_exist)
@@ -342,6 +391,8 @@ TEST(an_error_message_is_one_line_of_valid_utf8)
     struct pawl_error err = {0};
     EXPECT(!fail(&err, PAWL_INVALID, "no job `%s`", "a\nb\r\x1b[31m\xff.\xc3(\x7f\xc3\xa9"));
     EXPECT_STR(str_of(err.message), "no job `a b  [31m?.?( \xc3\xa9`");
+    EXPECT(!fail(&err, PAWL_INVALID, "x\xc2\x85y\xc2\x9fz\xc2\xa0\xe2\x82\xac"));
+    EXPECT_STR(str_of(err.message), "x  y  z\xc2\xa0\xe2\x82\xac");
 }
 
 TEST(an_error_message_is_cut_between_characters)
@@ -352,6 +403,18 @@ TEST(an_error_message_is_cut_between_characters)
         EXPECT(utf8_valid(str_of(err.message)));
         EXPECT_INT(strlen(err.message), before <= 507 ? before + 4 : before);
     }
+}
+
+// Only a character that the cut has broken goes; a byte that was wrong before is shown as such.
+TEST(an_error_message_that_is_cut_keeps_a_place_for_what_was_no_character)
+{
+    struct pawl_error err = {0};
+    EXPECT(!fail(&err, PAWL_INVALID, "\xff%0*d\xc3\xa9", 509, 0));
+    EXPECT_INT(strlen(err.message), 510);
+    EXPECT(err.message[0] == '?');
+    EXPECT(!fail(&err, PAWL_INVALID, "%0*d\x80%s", 510, 0, "more"));
+    EXPECT_INT(strlen(err.message), 511);
+    EXPECT(err.message[510] == '?');
 }
 
 TEST(OPS_1_every_problem_is_named_in_one_line)
@@ -367,6 +430,18 @@ TEST(OPS_1_every_problem_is_named_in_one_line)
                "org_id: is missing; payload: is an array, not an object; is too large");
     EXPECT_STR(problems.list[0].field, "org_id");
     EXPECT_STR(problems.list[1].message, "is an array, not an object");
+}
+
+TEST(OPS_1_a_field_that_could_not_be_read_is_not_named_again)
+{
+    struct pawl_error err = {0};
+    struct problems problems = { .arena = test_arena() };
+    problem_add(&problems, "a", "is no number");
+    problem_add(&problems, "a", "is missing");
+    problem_add(&problems, "b", "is missing");
+    problems_once(&problems, 1);
+    EXPECT_REFUSED(PAWL_INVALID, problems_none(&problems, &err));
+    EXPECT_STR(str_of(err.message), "a: is no number; b: is missing");
 }
 
 TEST(OPS_1_problems_that_have_no_room_are_counted)

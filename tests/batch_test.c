@@ -242,6 +242,26 @@ TEST_EACH_DB(JOB_6_the_key_of_a_callback_cannot_be_taken_from_it)
     EXPECT_INT(callbacks(box), 1);
 }
 
+// Even when it is the very same: there is no callback before its batch ends.
+TEST_EACH_DB(JOB_6_a_job_that_is_like_the_callback_does_not_stand_for_it)
+{
+    struct batch_request request = request_of(box, 1);
+    struct job_batch batch = make(box, &request);
+    struct str id = id_text(test_arena(), batch.id);
+    struct contract thief = callback;
+    thief.idempotency_key = str_format(test_arena(), "batch:%.*s:callback", STR(id));
+    thief.payload = str_format(test_arena(),
+                               "{\"mine\":1,\"batch\":{\"batch_id\":\"%.*s\",\"name\":\"b\","
+                               "\"jobs\":1,\"succeeded\":1,\"failed\":0,\"timed_out\":0}}",
+                               STR(id));
+    struct job stolen = must_add(box, &thief);
+    end_one(box, "member", true);
+    EXPECT_INT(callbacks(box), 2);
+    struct job made = must_load(box, batch_now(box, batch.id).callback_job);
+    EXPECT(!id_eq(made.id, stolen.id));
+    EXPECT(str_eq(made.contract.payload, thief.payload));
+}
+
 TEST_EACH_DB(OPS_10_a_batch_of_another_org_or_project_is_not_found)
 {
     struct batch_request request = request_of(box, 1);

@@ -86,13 +86,13 @@ TEST_EACH_DB(OPS_10_explain_tells_a_tenant_nothing_of_what_others_run)
     EXPECT(!says(e.why.sentence, "oldest since"));
 }
 
-TEST_EACH_DB(EXPLAIN_names_the_pause_of_a_type)
+static void expect_pause(struct box *box, enum rate_limited on_rate_limited, const char *whose)
 {
     struct claimed *claimed = NULL;
     struct execution execution;
     limited_add_many(box, (struct mail){0}, 1);
     struct job second = limited_add(box, (struct mail){0});
-    limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .on_rate_limited = RATE_LIMITED_PAUSE });
+    limit_on(box, LIMIT_TYPE, S("mail"), (struct limit){ .on_rate_limited = on_rate_limited });
     EXPECT_INT(limited_claim(box, 1, &claimed, NULL), 1);
     struct worker worker = worker_named("W");
     struct lease lease = lease_of(&claimed[0].execution, &worker);
@@ -106,7 +106,18 @@ TEST_EACH_DB(EXPLAIN_names_the_pause_of_a_type)
     struct explanation e = explained(box, second.id);
     EXPECT_INT(e.why.cause, CAUSE_TYPE_PAUSED);
     EXPECT(e.until == box->world.wall + MINUTES(2));
+    EXPECT(says(e.why.sentence, whose));
     EXPECT(says(e.why.advice, "pawl limits resume mail"));
+}
+
+TEST_EACH_DB(EXPLAIN_names_the_pause_of_a_type)
+{
+    expect_pause(box, RATE_LIMITED_PAUSE, " for its org");
+}
+
+TEST_EACH_DB(EXPLAIN_names_the_pause_of_a_type_for_every_org)
+{
+    expect_pause(box, RATE_LIMITED_PAUSE_ALL, " for every org");
 }
 
 static const struct str project = { "aaaaaaaa-0000-7000-8000-000000000000", 36 };

@@ -227,6 +227,8 @@ TEST_EACH_DB(EXPLAIN_a_job_behind_one_of_higher_priority)
     must_add(box, &urgent);
     alive(box);
     EXPECT_CAUSE(explained(box, job.id), CAUSE_BEHIND_PRIORITY, "behind 1 job");
+    must_add(box, &urgent);
+    EXPECT_CAUSE(explained(box, job.id), CAUSE_BEHIND_PRIORITY, "behind 2 jobs");
     OK(job_change(tx, job.id, &(struct job_change){ .has_priority = true, .priority = 11 }, &job,
                   err));
     EXPECT_CAUSE(explained(box, job.id), CAUSE_NEXT, "No job of its type");
@@ -264,9 +266,11 @@ TEST_EACH_DB(EXPLAIN_that_the_critical_queue_goes_first)
     alive(box);
     struct explanation e = explained(box, job.id);
     EXPECT(!says_also(&e, CAUSE_CRITICAL_FIRST));
-    queue_add(box, (struct wish){ .queue = S("q:critical") });
+    struct job critical = queue_add(box, (struct wish){ .queue = S("q:critical") });
     e = explained(box, job.id);
     EXPECT_ALSO(e, CAUSE_CRITICAL_FIRST, "q:critical");
+    e = explained(box, critical.id);
+    EXPECT(!says_also(&e, CAUSE_CRITICAL_FIRST) && !says_also(&e, CAUSE_TURNS));
 }
 
 TEST_EACH_DB(EXPLAIN_that_queues_take_turns_by_weight)
@@ -280,6 +284,8 @@ TEST_EACH_DB(EXPLAIN_that_queues_take_turns_by_weight)
     EXPECT_ALSO(e, CAUSE_TURNS,
                 str_format(test_arena(), "of q:default is %d.", (int)term.weight).s);
     EXPECT(!says_also(&e, CAUSE_CRITICAL_FIRST));
+    queue_add(box, (struct wish){ .queue = S("q:mails") });
+    EXPECT_ALSO(explained(box, job.id), CAUSE_TURNS, "ready in 2 other queues, too");
 }
 
 TEST_EACH_DB(EXPLAIN_that_the_queue_is_full)
@@ -300,6 +306,20 @@ TEST_EACH_DB(EXPLAIN_that_its_max_wait_ends_and_is_over)
     pass(box, MINUTES(2));
     e = explained(box, job.id);
     EXPECT_ALSO(e, CAUSE_MAX_WAIT_OVER, when(job.created_at + MINUTES(1)));
+}
+
+TEST_EACH_DB(EXPLAIN_that_max_wait_is_kept_by_a_job_that_ran_once)
+{
+    struct contract contract = contract_for(box, "report");
+    contract.max_wait_us = MINUTES(1);
+    struct job job = must_add(box, &contract);
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, HOURS(1));
+    must_sweep(box);
+    EXPECT_INT(must_load(box, job.id).state, JOB_QUEUED);
+    struct explanation e = explained(box, job.id);
+    EXPECT(!says_also(&e, CAUSE_MAX_WAIT_ENDS) && !says_also(&e, CAUSE_MAX_WAIT_OVER));
 }
 
 TEST_EACH_DB(EXPLAIN_that_a_delayed_job_will_meet_a_paused_queue)

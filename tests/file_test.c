@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "faults.h"
 #include "process.h"
+#include "rehearsal.h"
 #include "test.h"
 
 enum { LONG_BYTES = 200 << 10 };  // more than one piece of a copy
@@ -124,6 +125,30 @@ TEST(OPS_9_what_cannot_be_shared_is_told)
     close_place();
 }
 
+// It has its new name already: who is told that it failed has to look.
+TEST(OPS_9_a_file_that_is_moved_and_not_synced_is_told)
+{
+    int failed = 0;
+    open_place();
+    system_errno = EIO;
+    for (int64_t n = 1; n <= 5; n++) {
+        struct pawl_error err = {0};
+        write_file(at("one"), 10);
+        write_file(at("other"), 20);
+        system_faults = (struct fault_counter){ .fail_at = n };
+        bool exchanged = file_exchange(at("one"), at("other"), &err);
+        failed += !exchanged && err.code == PAWL_STORE;
+        EXPECT(exchanged == (system_faults.failed == 0));
+        system_faults = (struct fault_counter){ .fail_at = n };
+        bool moved = file_move(at("one"), at("new"), &err);
+        failed += !moved && err.code == PAWL_STORE;
+        EXPECT(moved == (system_faults.failed == 0));
+        system_faults = (struct fault_counter){0};
+    }
+    EXPECT_INT(failed, 5 + 3);
+    close_place();
+}
+
 TEST(OPS_9_the_directory_of_any_path_is_synced)
 {
     struct pawl_error err = {0};
@@ -234,5 +259,25 @@ TEST(OPS_9_a_directory_is_shared_or_it_is_told_whichever_call_fails)
         EXPECT_INT(files, 1);
         EXPECT(unlink(at("to/one")) == 0 && rmdir(at("to")) == 0);
     }
+    close_place();
+}
+
+TEST(OPS_9_a_directory_for_whose_files_there_is_no_memory_is_told)
+{
+    bool reached = true;
+    int failed = 0;
+    open_place();
+    EXPECT(mkdir(at("from"), 0777) == 0);
+    write_file(at("from/one"), 10);
+    for (int64_t n = 1; reached; n++) {
+        struct pawl_error err = {0};
+        const char *from = at("from"), *to = at("to");
+        rehearsal_arenas(n);
+        bool done = files_share(from, to, NULL, &err);
+        reached = rehearsal_calm();
+        EXPECT(done ? !reached : reached && err.code == PAWL_NO_MEMORY);
+        failed += !done;
+    }
+    EXPECT_INT(failed, 2);
     close_place();
 }

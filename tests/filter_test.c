@@ -83,6 +83,11 @@ TEST(a_filter_takes_three_bytes_for_each_number)
     filter_free(filter);
 }
 
+TEST(a_filter_for_which_there_is_no_memory_is_none)
+{
+    EXPECT(filter_new((size_t)1 << 52) == NULL);
+}
+
 TEST(a_filter_for_few_numbers_works_too)
 {
     for (size_t numbers = 0; numbers < 40; numbers++) {

@@ -9,6 +9,7 @@
 #include "engine/queue.h"
 #include "engine/schedule.h"
 #include "engine/workers.h"
+#include "rehearsal.h"
 #include "test.h"
 
 static const struct str project = { "00000000-0000-7000-8000-0000000000a1", 36 };
@@ -24,6 +25,7 @@ static json_t *of_explanation(struct arena *arena)
 {
     struct reason reason = { .sentence = S("because"), .advice = S("wait") };
     struct explanation e = { .why = reason, .also = { reason, reason }, .also_count = 2 };
+    e.ahead_more = true;
     return explanation_json(arena, &e);
 }
 
@@ -97,5 +99,20 @@ TEST(OPS_9_json_for_which_there_is_no_memory_is_none_and_never_half_of_it)
         SCOPED(json) json_t *whole = makers[i](test_arena());
         EXPECT(whole != NULL);
         EXPECT(make_until_whole(makers[i], whole) > 5);
+    }
+}
+
+TEST(OPS_9_json_for_whose_texts_there_is_no_memory_is_none_or_the_arena_knows)
+{
+    for (size_t i = 0; i < countof(makers); i++) {
+        SCOPED(json) json_t *whole = makers[i](test_arena());
+        bool reached = true;
+        for (int64_t n = 1; reached; n++) {
+            SCOPED(arena) struct arena arena = {0};
+            rehearsal_arenas(n);
+            SCOPED(json) json_t *value = makers[i](&arena);
+            reached = rehearsal_calm();
+            EXPECT(!value || arena.failed || json_equal(value, whole));
+        }
     }
 }

@@ -48,6 +48,7 @@ TEST(json_plain_leaves_the_rest_to_the_parser)
         expect(!plain(str_of(texts[i])), PLACE(texts[i]));
     EXPECT(!plain(S("{}\0")));
     EXPECT(!plain(S("\"a\0b\"")));
+    EXPECT(!plain(S("\"\\\0\"")));
     EXPECT(!plain((struct str){ NULL, 0 }));
 }
 
@@ -221,6 +222,15 @@ TEST(json_plain_value_reads_numbers_exactly)
         expect(value != NULL, PLACE(text.s));
         expect_same(text);
     }
+}
+
+TEST(json_plain_value_reads_past_blanks_of_every_kind)
+{
+    struct str text = S("{\r\n\t\"a\"\r\n\t:\r\n\t[\r\n\t1\r\n\t,\r\n\t{\t}\r]\n}");
+    SCOPED(json) json_t *value = json_plain_value(text);
+    EXPECT(value != NULL);
+    EXPECT_STR(json_text(test_arena(), value), "{\"a\":[1,{}]}");
+    expect_same(text);
 }
 
 TEST(json_plain_value_leaves_the_rest_to_the_parser)

@@ -400,9 +400,11 @@ TEST(json_that_is_put_has_null_for_what_there_is_not)
     json_put_raw(&out, NULL, S(""));
     json_put_time(&out, NULL, SECONDS(1));
     json_put_id(&out, NULL, (struct id){ 8 << 12, 8 });
+    json_put_id(&out, NULL, (struct id){ 0, 8 });
     json_put_close(&out, ']');
     EXPECT_STR(buf_str(&out), "[null,null,null,null,\"1970-01-01T00:00:01.000Z\","
-                              "\"00000000-0008-7000-8000-000000000008\"]");
+                              "\"00000000-0008-7000-8000-000000000008\","
+                              "\"00000000-0000-7000-8000-000000000008\"]");
 }
 
 TEST(json_that_is_put_is_the_text_of_its_value)
@@ -419,9 +421,17 @@ TEST(json_that_is_put_is_the_text_of_its_value)
 
 TEST(json_that_is_put_into_too_little_room_says_so)
 {
-    struct buf out = buf_new(test_arena(), 8);
-    json_put_open(&out, NULL, '{');
-    json_put_text(&out, "name", S("text"));
-    json_put_close(&out, '}');
-    EXPECT(out.full);
+    for (int kind = 0; kind < 3; kind++) {
+        struct buf out = buf_new(test_arena(), 8);
+        json_put_open(&out, NULL, '{');
+        if (kind == 0)
+            json_put_text(&out, "name", S("text"));
+        if (kind == 1)
+            json_put_time(&out, "name", SECONDS(1));
+        if (kind == 2)
+            json_put_bool(&out, "name", true);
+        json_put_close(&out, '}');
+        EXPECT(out.full);
+        EXPECT_STR(buf_str(&out), "{");
+    }
 }

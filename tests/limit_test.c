@@ -446,6 +446,10 @@ TEST_EACH_DB(OPS_7_a_pause_may_be_for_every_org_and_an_operator_ends_it)
     fail_limited(box, &claimed[0], 0);
     EXPECT_INT(limited_claim(box, 10, &claimed, NULL), 0);
     speak_for(box, ORG_B);
+    struct type_pause *pauses = NULL;
+    size_t count = 0;
+    OK(type_pauses(tx, &pauses, &count, err));
+    EXPECT_INT(count, 1);
     REFUSED(PAWL_NOT_FOUND, type_resume(tx, S("mail"), err));  // it is not only its own
     speak_for(box, S(""));
     REFUSED(PAWL_NOT_FOUND, type_resume(tx, S("sync"), err));
@@ -562,8 +566,15 @@ TEST_EACH_DB(LIMIT_of_a_configuration_go_when_it_says_them_no_more)
     OK(limits_set_all(tx, first + 1, 1, S("web"), err));
     OK(limits_list(tx, &rows, &count, err));
     EXPECT_INT(count, 2);
+    struct str before = box_contents(box);
+    OK(limit_set(tx, LIMIT_QUEUE, S("q:default"), &(struct limit){0}, S("me"), err));  // is none
+    EXPECT(str_eq(box_contents(box), before));
     EXPECT_STR(rows[0].name, "mail");
     EXPECT_STR(rows[1].name, "");
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'limit.removed'"),
                1);
+    struct limit_wish unsaid = { LIMIT_TYPE, S("mail"), {0} };
+    OK(limits_set_all(tx, &unsaid, 1, S("web"), err));
+    OK(limits_list(tx, &rows, &count, err));
+    EXPECT_INT(count, 1);
 }

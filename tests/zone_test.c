@@ -274,6 +274,10 @@ TEST(SLOT_zone_names_that_are_none)
         { "../zoneinfo/Europe/Berlin", "there is no time zone" },
         { "Europe/../Europe/Berlin", "there is no time zone" },
         { "zone.tab", "there is no time zone" },
+        { "Etc/GMT[1", "there is no time zone" },
+        { "Etc/GMT{1", "there is no time zone" },
+        { "Etc/GMT:1", "there is no time zone" },
+        { "Etc/GMT+1~", "there is no time zone" },
         { "leapseconds", "cannot be used: it is cut, or no file of version 2 or later" },
         { "right/Europe/Berlin", "cannot be used: it counts leap seconds" },
         { "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "no time zone" },
@@ -298,6 +302,16 @@ TEST(SLOT_zone_utc_needs_no_file)
     EXPECT(utc && !berlin);
     EXPECT_STR(str_of(err.message), "there is no time zone `Europe/Berlin`: in /nowhere are no "
                                     "time zones at all; they are in the package tzdata");
+}
+
+TEST(SLOT_zone_directory_that_is_empty_text_is_none)
+{
+    struct pawl_error err = {0};
+    const struct zone *zone = NULL;
+    EXPECT(setenv("TZDIR", "", 1) == 0);
+    bool loaded = zone_load(test_arena(), S("Europe/Berlin"), &zone, &err);
+    EXPECT(unsetenv("TZDIR") == 0);
+    MUST(loaded);
 }
 
 // A file that is cut anywhere is refused; one with any byte changed is refused or at least
@@ -342,6 +356,21 @@ TEST(SLOT_zone_files_that_cannot_be_read)
         EXPECT(strstr(err.message, "cannot be read") != NULL);
     }
     scratch_close(&scratch);
+}
+
+// It must not be taken for a name that is wrong, which nobody would try again.
+TEST(SLOT_zone_files_without_memory_are_not_taken_for_wrong_names)
+{
+    bool reached = true;
+    for (int64_t n = 1; reached; n++) {
+        SCOPED(arena) struct arena arena = {0};
+        struct pawl_error err = {0};
+        struct str bytes;
+        rehearsal_arenas(n);
+        bool read = tzdata_read(&arena, S("Europe/Berlin"), &bytes, &err);
+        reached = rehearsal_calm();
+        EXPECT(read ? !reached : reached && err.code == PAWL_NO_MEMORY);
+    }
 }
 
 TEST(SLOT_zone_without_memory_is_refused)

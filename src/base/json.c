@@ -89,8 +89,10 @@ static bool flat_enough(struct str text, struct pawl_error *err)
 static bool refuse(const json_error_t *error, struct pawl_error *err)
 {
     enum json_error_code code = json_error_code(error);
+    // defensive: jansson has a code for it, and uses it where values are packed only
     if (error->text[0] == '\0' || code == json_error_out_of_memory)
         return fail(err, PAWL_NO_MEMORY, "no memory to parse JSON");
+    // defensive: the codes behind the last sentence are of values that are unpacked
     if (code < countof(sentences) && sentences[code])
         return fail(err, PAWL_INVALID, "JSON line %d column %d: %s", error->line, error->column,
                     sentences[code]);
@@ -178,7 +180,7 @@ static struct decimal decimal_of(double number, int precision)
     snprintf(text, sizeof(text), "%.*e", precision - 1, number);
     char *c = text;
     for (; *c != 'e'; c++) {
-        if (*c >= '0' && *c <= '9')
+        if ((unsigned)(*c - '0') < 10)
             decimal.digits = decimal.digits * 10 + (uint64_t)(*c - '0');
     }
     decimal.exponent += (int)strtol(c + 1, NULL, 10);
@@ -311,7 +313,7 @@ static void write_array(struct writer *writer, const json_t *array)
 
 static void write_value(struct writer *writer, const json_t *value)
 {
-    switch (json_typeof(value)) {
+    switch (json_typeof(value)) {  // defensive: there are no other types
     case JSON_OBJECT:
         write_object(writer, value);
         return;

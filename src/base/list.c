@@ -26,7 +26,10 @@ static bool grow(struct list *list, size_t capacity)
 
 bool list_room(struct list *list, size_t more)
 {
-    return list->capacity - list->count >= more || grow(list, list->count + more);
+    size_t capacity;
+    if (__builtin_add_overflow(list->count, more, &capacity))
+        capacity = SIZE_MAX;
+    return list->capacity >= capacity || grow(list, capacity);
 }
 
 void *list_add(struct list *list)

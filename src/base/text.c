@@ -34,7 +34,7 @@ struct str str_dup(struct arena *arena, struct str text)
 {
     if (text.n == 0)
         return S("");
-    char *s = text.n < SIZE_MAX ? arena_raw(arena, text.n + 1) : NULL;
+    char *s = arena_raw(arena, text.n < SIZE_MAX ? text.n + 1 : SIZE_MAX);
     if (!s)
         return S("");
     copy(s, text);
@@ -53,7 +53,7 @@ struct str str_format(struct arena *arena, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    char *s = n < 0 ? NULL : arena_alloc(arena, (size_t)n + 1);
+    char *s = arena_alloc(arena, n < 0 ? SIZE_MAX : (size_t)n + 1);
     if (s)
         vsnprintf(s, (size_t)n + 1, format, again);
     va_end(again);
@@ -217,10 +217,10 @@ static bool grow(struct buf *buf, size_t bytes)
     if (buf->full || bytes > buf->bytes_max - buf->n)
         return !(buf->full = true);
     size_t needed = buf->n + bytes;
-    size_t doubled = buf->capacity > SIZE_MAX / 2 ? SIZE_MAX : buf->capacity * 2;
+    size_t doubled = buf->capacity * 2;  // no arena has given more than half of what there can be
     size_t capacity = doubled < BUF_BYTES_MIN ? BUF_BYTES_MIN : doubled;
     capacity = smaller(capacity < needed ? needed : capacity, buf->bytes_max);
-    char *s = capacity < SIZE_MAX ? arena_alloc(buf->arena, capacity + 1) : NULL;
+    char *s = arena_alloc(buf->arena, capacity < SIZE_MAX ? capacity + 1 : SIZE_MAX);
     if (!s)
         return !(buf->full = true);
     copy(s, buf_str(buf));
@@ -266,7 +266,7 @@ void buf_addf(struct buf *buf, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    if (n >= 0 && room(buf, (size_t)n)) {
+    if (room(buf, n < 0 ? SIZE_MAX : (size_t)n)) {
         vsnprintf(buf->s + buf->n, (size_t)n + 1, format, again);
         buf->n += (size_t)n;
     }

@@ -10,12 +10,10 @@
 
 static const pawl_time time_end = SECONDS(253402300800);  // the year 10000
 
-// A day that is not in the calendar, like 30 February, comes back as another one.
+// A day that is not in the calendar, like 30 February, comes back in another month.
 static bool date_exists(struct date date)
 {
-    struct date again = date_of(days_of(date));
-    return date.month >= 1 && date.month <= 12 && date.day >= 1 && again.month == date.month
-        && again.day == date.day;
+    return date_of(days_of(date)).month == date.month;
 }
 
 static bool take_mark(struct str *text, const char *marks)

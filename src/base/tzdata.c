@@ -54,7 +54,7 @@ static bool read_file(struct arena *arena, struct str path, struct str *bytes)
     }
     for (size_t n; (n = fread(part, 1, sizeof(part), file)) > 0;)
         buf_add(&text, (struct str){ part, n });
-    bool whole = !ferror(file) && !text.full && !arena->failed;
+    bool whole = !ferror(file) && !text.full;
     fclose(file);
     if (!whole)
         errno = EIO;
@@ -120,6 +120,8 @@ bool tzdata_read(struct arena *arena, struct str name, struct str *bytes, struct
         return unknown(arena, name, err);
     if (read_file(arena, str_format(arena, "%s/%.*s", directory(), STR(name)), bytes))
         return true;
+    if (arena->failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory to read the file of time zone %.*s", STR(name));
     if (errno == ENOENT || errno == ENOTDIR)
         return unknown(arena, name, err);
     return fail(err, PAWL_STORE, "the file of time zone %.*s cannot be read: %s", STR(name),

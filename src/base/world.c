@@ -51,6 +51,7 @@ static void real_sleep(void *self, int64_t microseconds)
         .tv_sec = microseconds / SECONDS(1),
         .tv_nsec = (long)(microseconds % SECONDS(1)) * 1000,
     };
+    // defensive: it is ended early by signals, and by nothing else while its numbers are in range
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         ;
 }

@@ -76,6 +76,7 @@ static bool cannot_write(const struct making *m, struct pawl_error *err)
     return fail(err, errno == ENOENT ? PAWL_NOT_FOUND : PAWL_STORE, "cannot write %s: %s", m->half,
                 strerrordesc_np(errno));
 }
+#define cannot_write(...) REFUSES(cannot_write(__VA_ARGS__))
 
 // What a killed backup left is removed, not written over: it may be the same file as one that has
 // its name already. The lock is of another kind than SQLite's: they do not see each other.

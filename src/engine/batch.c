@@ -129,9 +129,10 @@ static bool enqueue_callback(struct tx *tx, const struct job_batch *b, struct jo
     struct contract contract = callback_contract(tx, b);
     struct pawl_error why = {0};
     bool known = false;
-    if (job_enqueue(tx, &contract, job, &known, &why) && !known)
+    bool done = job_enqueue(tx, &contract, job, &known, &why);
+    if (done && !known)
         return true;
-    if (!known && why.code != PAWL_KEY_REUSED)
+    if (!done && why.code != PAWL_KEY_REUSED)
         return fail(err, why.code, "%s", why.message);
     contract.idempotency_key = S("");
     return job_enqueue(tx, &contract, job, &known, err);
@@ -156,7 +157,7 @@ static bool call_back(struct tx *tx, const struct job_batch *b, struct pawl_erro
     tx->caller = caller;
     if (made)
         return sql_run(tx, Q_BATCH_CALLED_BACK, err, INT(b->id.high), INT(job.id.high));
-    if (!pawl_code(why.code)->refusal && why.code != PAWL_QUEUE_FULL)
+    if (!pawl_code(why.code)->refusal)
         return fail(err, why.code, "%s", why.message);
     return call_later(tx, b, err);
 }

@@ -114,6 +114,7 @@ static bool count_slot(struct tx *tx, const struct execution *e, struct recovere
 {
     struct job job;
     bool slot = false;
+    // defensive: the end of the run has asked for the policy, and the connection remembers it
     if (!policy_is_slot(tx, e->policy, &slot, err))
         return false;
     if (slot && !job_load_row(tx, e->job.high, &job, err))

@@ -160,6 +160,7 @@ static bool begin(struct explaining *x, struct pawl_error *err)
     x->facts.at[FACT_KEY] = job->contract.serial_key;
     x->facts.at[FACT_ATTEMPTS] = str_format(arena, "%lld of %lld", (long long)job->attempts_used,
                                             (long long)job->contract.policy.max_attempts);
+    // defensive: the job was found in the caller's org, whose number is remembered since
     return caller_org(x->tx, &x->org, err) && any_alive(x->tx, &x->alive, err);
 }
 

@@ -94,6 +94,7 @@ static bool also_made_again(struct explaining *x, struct pawl_error *err)
     id.high = row_int(&rows);
     id.low = row_int(&rows);
     x->facts.at[FACT_WORD] = row_text(&rows);
+    // defensive: what is made again of a job has its project
     if (!caller_sees(x->tx->caller, row_text(&rows)))
         return true;
     x->out->related = id;

@@ -131,7 +131,7 @@ static bool count_ahead(struct explaining *x, const struct waiting *w, bool *hig
         if (!caller_sees(x->tx->caller, row_text(&rows)))
             continue;
         seen++;
-        *higher = *higher || rank < w->rank;
+        *higher |= rank < w->rank;
     }
     explain_ahead(x, seen, looked_at);
     return rows_ok(&rows, err);

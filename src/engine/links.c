@@ -218,7 +218,8 @@ static bool tell_one(struct tx *tx, const struct ended_job *ended, int64_t key,
     if (!job_load_row(tx, key, &job, &why))
         return why.code == PAWL_DAMAGED || fail(err, why.code, "%s", why.message);
     bool waits = job.phase == PHASE_HELD || job.phase == PHASE_DELAYED
-        || job.phase == PHASE_BLOCKED;
+        || job.phase == PHASE_BLOCKED;  // defensive: in no other is there a row to be told by
+    // defensive: the rows of who waits go when it ends, and one by one with what it waits for
     if (!waits || job.waits_for == 0)
         return true;
     return ended->state == JOB_SUCCEEDED ? fulfil(tx, &job, err) : doom(tx, ended, &job, err);

@@ -148,13 +148,13 @@ bool seal_fits(struct tx *tx, const struct seal *before, const struct seal *seal
     struct sealed_event event = {0};
     struct hash_sum sum;
     int64_t events = 0;
-    bool got = true;
+    bool got = false;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(tx, &rows, Q_AUDIT_PAGE_AFTER, err, INT(before->last_id),
                  INT(SEAL_EVENTS_MAX + 1)))
         return false;
     sum_begin(&sum);
-    while (got) {
+    for (;;) {
         if (!sealed_event_next(tx, &rows, &event, &got, err))
             return false;
         if (!got || event.id > seal->last_id)

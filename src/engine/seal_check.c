@@ -51,13 +51,13 @@ static bool read_events(struct checking *c, const struct seal *seal, struct pres
 {
     struct sealed_event event;
     struct hash_sum sum;
-    bool got = true;
+    bool got = false;
     SCOPED(rows) struct rows rows = {0};
     if (!sql_ask(&c->tx, &rows, Q_AUDIT_PAGE_AFTER, err, INT(c->last.last_id), INT(ROWS_MAX)))
         return false;
     sum_begin(&sum);
     p->count = 0;
-    while (got) {
+    for (;;) {
         if (!sealed_event_next(&c->tx, &rows, &event, &got, err))
             return false;
         if (!got || event.id > seal->last_id)

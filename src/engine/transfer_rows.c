@@ -23,6 +23,7 @@ static bool wrong(const struct copied_table *table, const struct pawl_error *why
 {
     return fail(err, why->code, "table %s: %s", table->name, why->message);
 }
+#define wrong(...) REFUSES(wrong(__VA_ARGS__))
 
 // ----- reading
 

@@ -148,7 +148,7 @@ static bool check_executions(struct verifying *v, const struct policy *policy, s
         struct execution e;
         v->verified->executions++;
         bool readable = read_execution(&rows, &e);
-        h->readable = h->readable && readable;
+        h->readable &= readable;
         if (!readable
             && !verify_report(v, CHECK_WORDS, err, "attempt %lld", (long long)e.attempt))
             return false;
