@@ -79,6 +79,39 @@ TEST_EACH_DB(EXEC_4_a_place_without_a_job_keeps_no_other_waiting)
     }
 }
 
+// ----- words that nobody knows
+
+TEST_EACH_DB(EXEC_8_an_execution_with_a_word_that_nobody_knows_is_damaged)
+{
+    struct execution e;
+    struct job job;
+    must_enqueue(box, "report");
+    struct lease classed = must_claim(box, "A");
+    must_enqueue(box, "report");
+    struct lease ended = must_claim(box, "A");
+    struct id of_classed = must_execution(box, classed.execution).job;
+    sql(box, "UPDATE executions SET error_class = 'bad_luck' WHERE job = ", of_classed);
+    sql(box, "UPDATE executions SET status = 'ABORTED', finished_at = leased_at, "
+             "end_reason = 'bored' WHERE job = ",
+        must_execution(box, ended.execution).job);
+    REFUSED(PAWL_DAMAGED, execution_load(tx, classed.execution, &e, err));
+    REFUSED(PAWL_DAMAGED, execution_load(tx, ended.execution, &e, err));
+    REFUSED(PAWL_DAMAGED, job_load(tx, of_classed, &job, err));
+}
+
+SQLITE_ONLY(EXEC_8_a_job_parked_for_a_reason_that_nobody_knows_is_damaged,
+            "PostgreSQL checks what is written")
+TEST_EACH_DB(EXEC_8_a_job_parked_for_a_reason_that_nobody_knows_is_damaged)
+{
+    struct job job = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    sql(box, "PRAGMA ignore_check_constraints = ON; UPDATE parked SET reason = 'lost' "
+             "WHERE job = ",
+        job.id);
+    REFUSED(PAWL_DAMAGED, job_load(tx, job.id, &job, err));
+}
+
 // ----- the sweep
 
 // By its other records the job waits for its next attempt already.
