@@ -132,3 +132,35 @@ TEST_EACH_DB(OPS_10_what_is_known_does_not_open_another_tenants_run)
     box->caller = own;
     OK(execution_commit(tx, &run.lease, &commit, &e, err));
 }
+
+TEST_EACH_DB(EXEC_3_what_is_known_of_one_run_commits_no_other)
+{
+    must_enqueue(box, "report");
+    must_enqueue(box, "report");
+    struct run run = must_run(box, "A"), other = must_run(box, "A");
+    struct commit commit = commit_of(&other, S("1"));
+    struct execution e;
+    OK(execution_commit(tx, &run.lease, &commit, &e, err));
+    EXPECT(id_eq(e.id, run.lease.execution));
+    EXPECT_INT(must_execution(box, other.lease.execution).status, EXECUTION_IN_PROGRESS);
+    other.lease.attempt = 2;
+    REFUSED(PAWL_FENCED, execution_commit(tx, &other.lease, &commit, &e, err));
+}
+
+TEST_EACH_DB(OPS_18_what_is_known_does_not_open_a_run_of_another_project)
+{
+    struct contract contract = contract_for(box, "report");
+    struct str projects[] = { S("00000000-0000-7000-8000-0000000000a1"),
+                              S("00000000-0000-7000-8000-0000000000a2") };
+    contract.project_id = projects[0];
+    must_add(box, &contract);
+    struct run run = must_run(box, "A");
+    struct commit commit = commit_of(&run, S("1"));
+    struct execution e;
+    box->caller.projects = &projects[1];
+    box->caller.project_count = 1;
+    REFUSED(PAWL_NOT_FOUND, execution_commit(tx, &run.lease, &commit, &e, err));
+    box->caller.projects = projects;
+    OK(execution_commit(tx, &run.lease, &commit, &e, err));
+    box->caller.project_count = 0;
+}

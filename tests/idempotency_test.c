@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,74 @@ TEST_EACH_DB(OPS_5_a_record_of_what_ended_without_running_names_the_job)
     OK_FROM(job, job_cancel(tx, job.id, &job, err));
     EXPECT_STR(told(box, "status"), "failed");
     EXPECT(str_eq(told(box, "error_ref"), id_text(test_arena(), job.id)));
+}
+
+// ----- keys of jobs that are made again
+
+static struct str key_after(struct box *box, const struct job *job, const char *key)
+{
+    struct job old = *job, made;
+    old.contract.idempotency_key = str_of(key);
+    old.contract.origin = S("fix");
+    OK(job_remake(tx, &old, &(struct remake){ .origin = S("retry") }, &made, err));
+    return made.contract.idempotency_key;
+}
+
+// Only a number that Pawl has put there is counted on from.
+TEST_EACH_DB(OPS_4_a_key_that_ends_in_no_number_of_pawls_is_a_stem)
+{
+    struct contract contract = keyed(box);
+    struct job job = must_add(box, &contract);
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
+    EXPECT_STR(key_after(box, &job, "a#3"), "a#4");
+    EXPECT_STR(key_after(box, &job, "b#x"), "b#x#1");
+    EXPECT_STR(key_after(box, &job, "c#0"), "c#0#1");
+    EXPECT_STR(key_after(box, &job, "d#99999999999"), "d#99999999999#1");
+    EXPECT_STR(key_after(box, &job, "e"), "e#1");
+}
+
+// Each of them in vain: a caller has taken all numbers that a retry may have.
+TEST_EACH_DB(OPS_4_a_key_can_be_retried_so_often_and_no_more)
+{
+    enum { RETRIES_MAX = 10000 };
+    struct contract contract = keyed(box);
+    struct job job = must_add(box, &contract), other;
+    bool deduplicated = false;
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    for (int i = 1; i <= RETRIES_MAX; i++) {
+        contract.idempotency_key =
+            str_format(test_arena(), "%.*s#%d", STR(job.contract.idempotency_key), i);
+        MUST(job_enqueue(&tx, &contract, &other, &deduplicated, &err));
+    }
+    EXPECT_REFUSED(PAWL_CONFLICT, job_retry(&tx, job.id, &other, &err));
+    EXPECT(strstr(err.message, "has been retried 10000 times") != NULL);
+}
+
+TEST_EACH_DB(OPS_5_a_key_may_live_for_ever)
+{
+    struct contract contract = keyed(box);
+    contract.policy.key_ttl_us = INT64_MAX;
+    struct job job = must_add(box, &contract), again;
+    bool deduplicated = false;
+    OK_FROM(job, job_cancel(tx, job.id, &job, err));
+    pass(box, DAYS(4000));
+    OK(job_enqueue(tx, &contract, &again, &deduplicated, err));
+    EXPECT(deduplicated && id_eq(again.id, job.id));
+}
+
+// A record may outlive its job by a moment: then nobody has the key.
+TEST_EACH_DB(OPS_5_a_key_whose_job_is_gone_is_free)
+{
+    struct contract contract = keyed(box);
+    struct job job = must_add(box, &contract), again;
+    bool deduplicated = true;
+    box->damaged = true;
+    box_sql(box, "UPDATE idempotency_keys SET job = job + 1000000");
+    OK(job_enqueue(tx, &contract, &again, &deduplicated, err));
+    EXPECT(!deduplicated && !id_eq(again.id, job.id));
 }
 
 // ----- a process that dies

@@ -142,13 +142,11 @@ TEST(EXEC_2_only_the_listed_transitions_are_allowed)
             for (size_t i = 0; i < countof(edges); i++)
                 listed |= strcmp(edges[i][0], execution_status_name(from)) == 0
                     && strcmp(edges[i][1], execution_status_name(to)) == 0;
-            struct pawl_error err;
             struct execution execution = { .status = from };
             EXPECT_INT(execution_status_may(from, to), listed);
-            EXPECT_INT(execution_move(&execution, to, &err), listed);
+            if (listed)
+                execution_move(&execution, to);
             EXPECT_INT(execution.status, listed ? to : from);
-            if (!listed)
-                EXPECT_INT(err.code, PAWL_CONFLICT);
         }
 }
 

@@ -84,3 +84,33 @@ TEST_EACH_DB(OPS_20_a_job_in_sql_for_a_full_queue_is_looked_at_again)
     pass(box, SECONDS(2));
     EXPECT_INT(take_in(box), 1);
 }
+
+// Its time was looked at when it was posted: that nobody took it in for long is not its fault.
+TEST_EACH_DB(OPS_1_a_job_in_sql_that_waited_past_its_time_is_taken_in)
+{
+    post(box, 7, ", scheduled_for", ", 1800000005000000");
+    pass(box, MINUTES(10));
+    EXPECT_INT(take_in(box), 1);
+    EXPECT_INT(must_load(box, (struct id){ 7, 1 }).state, JOB_QUEUED);
+}
+
+TEST_EACH_DB(OPS_20_when_none_of_those_asked_for_can_be_taken_in_there_is_no_more)
+{
+    const struct queue_term rows[] = { { S("q:default"), 4, 1 } };
+    const struct queue_terms terms = { rows, countof(rows) };
+    size_t taken = 1;
+    bool more = true;
+    must_enqueue(box, "report");
+    post(box, 7, "", "");
+    OK((tx->queue_terms = &terms, posted_take(tx, 1, &taken, &more, err)));
+    EXPECT(taken == 0 && !more);
+}
+
+TEST_EACH_DB(OPS_20_a_sweep_that_took_in_as_many_as_it_may_says_that_there_is_more)
+{
+    struct swept swept;
+    post(box, 7, "", "");
+    post(box, 9, "", "");
+    OK(sweep(tx, 1, &swept, err));
+    EXPECT(swept.more && swept.posted == 1);
+}

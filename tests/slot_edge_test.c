@@ -268,3 +268,37 @@ TEST_EACH_DB(SLOT_4_a_damaged_job_keeps_no_other_slot_from_running)
     to_next_slot(box);
     EXPECT_INT(tick(box).claimed, 1);
 }
+
+// Whoever ends a job closes its row: one that is open beside a job that has ended, or that was
+// never submitted, is closed, and the job stays what it is.
+TEST_EACH_DB(SLOT_4_an_open_row_of_a_job_that_does_not_wait_is_closed)
+{
+    struct schedule s = every_five_minutes();
+    struct contract held = contract_for(box, "report");
+    held.hold = true;
+    struct job job = must_add(box, &held);
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    box->damaged = true;
+    box_sql(box, str_format(test_arena(), "UPDATE job_runs SET job = %lld",
+                            (long long)job.id.high)
+                     .s);
+    pass(box, HOURS(1));
+    EXPECT(tick(box).stale > 0);
+    EXPECT_INT(must_load(box, job.id).phase, PHASE_HELD);
+    EXPECT_INT(runs(box, "skipped%"), 1);
+}
+
+TEST_EACH_DB(SLOT_4_a_slot_is_leased_first_and_started_then)
+{
+    struct schedule s = every_five_minutes();
+    struct execution e;
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    struct lease lease = must_claim(box, "A");
+    pass(box, SECONDS(2));
+    OK(execution_start(tx, &lease, &e, err));
+    EXPECT_INT(box_number(box, "SELECT started_at FROM job_runs"), e.started_at);
+}

@@ -127,13 +127,13 @@ static bool lease_job(struct tx *tx, struct claiming *c, struct claimed *claimed
     e->lease_expires_at = tx->now + e->lease_us;
     bool start = c->claim->start && policy->timeout_us >= c->claim->start_us_min;
     if (start) {
+        execution_move(e, EXECUTION_IN_PROGRESS);
         e->started_at = tx->now;
         e->deadline_at = tx->now + policy->timeout_us;
         if (e->lease_expires_at > e->deadline_at)
             e->lease_expires_at = e->deadline_at;
     }
     return id_make(tx, ID_EXECUTION, &e->id, err)
-        && (!start || execution_move(e, EXECUTION_IN_PROGRESS, err))
         && insert(tx, e, err) && (!start || slot_started(tx, e, err))
         && event_append(tx, execution_subject(e), start ? EVENT_JOB_STARTED : EVENT_JOB_LEASED,
                         S(""), err);
@@ -198,8 +198,8 @@ static bool take(struct tx *tx, struct claiming *c, const struct waiting *place,
         c->claimed.count--;
         return true;
     }
-    if (!job_move(job, JOB_RUNNING, FAILURE_NONE, err)
-        || !history(tx, place->job, place->attempt, &tally, err)
+    job_must_move(job, JOB_RUNNING, FAILURE_NONE);
+    if (!history(tx, place->job, place->attempt, &tally, err)
         || !taken_add(tx, &c->taken, place, err)
         || !lease_job(tx, c, claimed, &tally, err) || !gates_pass(tx, &c->gates, job, err))
         return false;

@@ -86,6 +86,8 @@ static bool refuse_effects(struct tx *tx, const struct policy *policy,
                 STR(policy->category), STR(effect_names(tx, verdict.missing)));
 }
 
+#define refuse_effects(...) REFUSES(refuse_effects(__VA_ARGS__))
+
 // The category on the job's policy says what its commit may and must carry (OPS-22, OPS-23).
 static bool effects_allowed(struct tx *tx, const struct execution *e, const struct commit *commit,
                             struct pawl_error *err)
@@ -97,6 +99,7 @@ static bool effects_allowed(struct tx *tx, const struct execution *e, const stru
         return false;
     if (effects == 0 && required == 0)
         return true;
+    // defensive: policy_required has just read it, and it is remembered
     if (!policy_load(tx, e->policy, &policy, err)
         || (policy.may_write && !authorized(tx, e, &leave, err)))
         return false;
@@ -169,8 +172,7 @@ static bool follow_up(struct tx *tx, const struct execution *e, const struct com
         contract.origin = S("follow_up");
         if (enqueue_one(tx, &contract, &why))
             continue;
-        bool refused = pawl_code(why.code)->refusal || why.code == PAWL_QUEUE_FULL;
-        if (!best_effort(&contract) || !refused)
+        if (!best_effort(&contract) || !pawl_code(why.code)->refusal)
             return fail(err, why.code, "%s", why.message);
         if (!tell_refused(tx, e, &contract, &why, err))
             return false;
@@ -223,8 +225,7 @@ static bool mark_execution(struct tx *tx, struct execution *e, const struct comm
 static bool mark_job(struct tx *tx, struct execution *e, const struct commit *commit, bool done,
                      struct pawl_error *err)
 {
-    if (!execution_move(e, EXECUTION_COMMITTED, err))
-        return false;
+    execution_move(e, EXECUTION_COMMITTED);
     e->committed_at = tx->now;
     e->finish = commit->finish;
     if (done)
@@ -237,8 +238,7 @@ static bool mark_job(struct tx *tx, struct execution *e, const struct commit *co
 // COMMITTED -> DONE in the store is the caller's; this is what follows from it.
 static bool ended(struct tx *tx, struct execution *e, struct pawl_error *err)
 {
-    if (!execution_move(e, EXECUTION_DONE, err))
-        return false;
+    execution_move(e, EXECUTION_DONE);
     e->finished_at = tx->now;
     e->end_reason = END_DONE;
     tx_count(tx, e->org, e->queue, PLACE_RUNNING, -1);

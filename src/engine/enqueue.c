@@ -67,7 +67,7 @@ static bool slot_find(struct tx *tx, const struct contract *contract, struct key
 static bool forgotten(const struct tx *tx, const struct job *holder)
 {
     return job_state_final(holder->state)
-        && holder->created_at + holder->contract.policy.key_ttl_us <= tx->now;
+        && tx->now - holder->created_at >= holder->contract.policy.key_ttl_us;
 }
 
 static bool slot_take(struct tx *tx, const struct key_slot *slot, const struct job *job,
@@ -166,8 +166,8 @@ static bool limit_wait(struct tx *tx, const struct job *job, struct pawl_error *
 static bool enter_queue(struct tx *tx, struct job *job, struct pawl_error *err)
 {
     struct waiting waiting = waiting_of(job);
-    return job_move(job, JOB_QUEUED, FAILURE_NONE, err)
-        && place_queue(tx, &waiting, job->run_at, &job->phase, err) && limit_wait(tx, job, err);
+    job_must_move(job, JOB_QUEUED, FAILURE_NONE);
+    return place_queue(tx, &waiting, job->run_at, &job->phase, err) && limit_wait(tx, job, err);
 }
 
 static bool place_new(struct tx *tx, struct job *job, struct pawl_error *err)

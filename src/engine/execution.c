@@ -69,9 +69,9 @@ bool execution_start(struct tx *tx, const struct lease *lease, struct execution 
     *execution = *e;
     if (e->status == EXECUTION_IN_PROGRESS)
         return true;
-    if (!policy_load(tx, e->policy, &policy, err)
-        || !execution_move(e, EXECUTION_IN_PROGRESS, err))
+    if (!policy_load(tx, e->policy, &policy, err))
         return false;
+    execution_move(e, EXECUTION_IN_PROGRESS);
     e->started_at = tx->now;
     e->deadline_at = tx->now + policy.timeout_us;
     e->lease_expires_at = lease_end(e, tx->now);
@@ -200,8 +200,7 @@ static bool abort_execution(struct tx *tx, struct execution *e, enum end_reason 
 {
     int64_t changed = 0;
     bool by_its_worker = reason == END_ERROR || reason == END_RELEASED || reason == END_CANCELLED;
-    if (!execution_move(e, EXECUTION_ABORTED, err))
-        return false;
+    execution_move(e, EXECUTION_ABORTED);
     e->finished_at = tx->now;
     e->end_reason = reason;
     e->error_class = error->class;
@@ -228,14 +227,14 @@ static bool retry(struct tx *tx, const struct execution *e, const struct verdict
     struct str detail = str_format(tx->arena, "{\"reason\":\"%s\",\"error_class\":\"%s\"}",
                                    end_reason_name(e->end_reason),
                                    error_class_name(e->error_class));
-    if (!job_move(job, JOB_RETRYING, FAILURE_NONE, err)
-        || !event_append(tx, execution_subject(e),
-                         v->at_once ? EVENT_JOB_RELEASED : EVENT_JOB_RETRIED, detail, err))
+    job_must_move(job, JOB_RETRYING, FAILURE_NONE);
+    if (!event_append(tx, execution_subject(e),
+                      v->at_once ? EVENT_JOB_RELEASED : EVENT_JOB_RETRIED, detail, err))
         return false;
     if (!v->at_once)
         return place_park(tx, &waiting, PHASE_BACKOFF, v->run_at, err);
-    return job_move(job, JOB_QUEUED, FAILURE_NONE, err)
-        && place_queue(tx, &waiting, 0, &job->phase, err)
+    job_must_move(job, JOB_QUEUED, FAILURE_NONE);
+    return place_queue(tx, &waiting, 0, &job->phase, err)
         && event_append(tx, execution_subject(e), EVENT_JOB_ENQUEUED, S(""), err);
 }
 
@@ -252,17 +251,27 @@ static bool end_job(struct tx *tx, const struct execution *e, const struct verdi
         .reason = e->error_message,
         .policy = e->policy,
     };
-    if (!job_move(job, v->state, v->type, err))
-        return false;
+    job_must_move(job, v->state, v->type);
     tx_flow(tx, e->org, e->queue, FLOW_ENDED);
     return outcome_fail(tx, &ending, err);
+}
+
+// A live execution whose job is elsewhere by its other records is damage. It is noticed before
+// anything is written, or it would keep the sweep from all others.
+static bool runs(struct tx *tx, const struct execution *e, const struct job *job,
+                 struct pawl_error *err)
+{
+    return job->state == JOB_RUNNING
+        || fail(err, PAWL_DAMAGED, "execution %.*s has not ended, and its job is %s; run `pawl "
+                                   "verify`",
+                STR(id_text(tx->arena, e->id)), job_state_name(job->state));
 }
 
 bool execution_end(struct tx *tx, struct execution *e, enum end_reason reason,
                    const struct work_error *error, struct pawl_error *err)
 {
     struct job job;  // as it was before anything moved
-    if (!job_load_row(tx, e->job.high, &job, err))
+    if (!job_load_row(tx, e->job.high, &job, err) || !runs(tx, e, &job, err))
         return false;
     struct tally tally = tally_after(&e->tally, reason, error->class, false);
     struct failure failure = {

@@ -51,6 +51,8 @@ static bool unknown(struct tx *tx, struct id id, struct pawl_error *err)
     return fail(err, PAWL_NOT_FOUND, "there is no execution %.*s", STR(id_text(tx->arena, id)));
 }
 
+#define unknown(...) REFUSES(unknown(__VA_ARGS__))
+
 // Which execution; NONE stands for any.
 struct wanted {
     int64_t high;

@@ -10,7 +10,7 @@ bool fence_look(struct tx *tx, const struct lease *lease, struct held *held,
 {
     int64_t org = 0;
     struct execution *e = &held->execution;
-    if (!execution_load(tx, lease->execution, e, err) || !caller_org(tx, &org, err)
+    if (!caller_org(tx, &org, err) || !execution_load(tx, lease->execution, e, err)
         || !worker_find(tx, org, &lease->worker, &held->worker, err))
         return false;
     held->own = held->worker != 0 && e->worker == held->worker && e->attempt == lease->attempt;
@@ -18,8 +18,8 @@ bool fence_look(struct tx *tx, const struct lease *lease, struct held *held,
     return true;
 }
 
-bool fence_lost(struct tx *tx, const struct lease *lease, const struct held *held,
-                struct pawl_error *err)
+bool(fence_lost)(struct tx *tx, const struct lease *lease, const struct held *held,
+                 struct pawl_error *err)
 {
     const struct execution *e = &held->execution;
     struct str id = id_text(tx->arena, e->id);

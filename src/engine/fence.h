@@ -22,6 +22,7 @@ CHECKED bool fence_pass(struct tx *tx, const struct lease *lease, struct held *h
 // The refusal, saying what became of the lease. Answers false.
 CHECKED bool fence_lost(struct tx *tx, const struct lease *lease, const struct held *held,
                         struct pawl_error *err);
+#define fence_lost(...) REFUSES((fence_lost)(__VA_ARGS__))
 
 // For the statement behind the check: one row must have changed, or the fence was passed in vain.
 CHECKED bool fence_held(struct tx *tx, const struct lease *lease, const struct held *held,

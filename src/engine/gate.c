@@ -37,17 +37,23 @@ static bool same(const struct limited *a, const struct limited *b)
     return a->subject == b->subject && a->org == b->org && str_eq(a->key, b->key);
 }
 
+// The gate that was found before; NULL: none was.
+static struct gate *gate_known(struct gates *gates, const struct limited *of)
+{
+    struct gate *all = gates->all[of->scope].items;
+    for (size_t i = gates->all[of->scope].count; i > 0; i--)
+        if (same(&all[i - 1].of, of))
+            return &all[i - 1];
+    return NULL;
+}
+
 bool gate_find(struct tx *tx, struct gates *gates, const struct limited *of, struct gate **gate,
                struct pawl_error *err)
 {
-    struct list *list = &gates->all[of->scope];
-    struct gate *all = list->items;
-    for (size_t i = list->count; i > 0; i--)
-        if (same(&all[i - 1].of, of)) {
-            *gate = &all[i - 1];
-            return true;
-        }
-    *gate = list_add(list);
+    *gate = gate_known(gates, of);
+    if (*gate)
+        return true;
+    *gate = list_add(&gates->all[of->scope]);
     if (!*gate)
         return fail(err, PAWL_NO_MEMORY, "no memory for the limits of a claim");
     (*gate)->of = *of;
@@ -117,15 +123,20 @@ const struct type_pause *gates_pause(const struct gates *gates, int64_t type, in
     return NULL;
 }
 
+bool gates_type_paused(struct gates *gates, int64_t type, int64_t org)
+{
+    const struct type_pause *pause = gates_pause(gates, type, org);
+    if (pause)
+        gates_look_at(gates, pause->until);
+    return pause != NULL;
+}
+
 bool gates_room_of_type(struct tx *tx, struct gates *gates, int64_t type, int64_t org,
                         size_t *room, struct pawl_error *err)
 {
-    const struct type_pause *pause = gates_pause(gates, type, org);
-    if (!pause)
-        return gates_room(tx, gates, LIMIT_TYPE, type, room, err);
-    gates_look_at(gates, pause->until);
     *room = 0;
-    return true;
+    return gates_type_paused(gates, type, org)
+        || gates_room(tx, gates, LIMIT_TYPE, type, room, err);
 }
 
 // ----- keys
@@ -288,9 +299,8 @@ bool gates_pass(struct tx *tx, struct gates *gates, const struct job *job, struc
     if (!gates->some)
         return true;
     for (size_t i = 0; i < count; i++) {
-        struct gate *gate = NULL;
-        if (!gate_find(tx, gates, &all[i], &gate, err))
-            return false;
+        struct gate *gate = gate_known(gates, &all[i]);
+        assert(gate);  // it was looked at whether there is room
         pass(tx, gate, &held);
     }
     return !held

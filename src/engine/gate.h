@@ -55,6 +55,9 @@ CHECKED bool gates_room(struct tx *tx, struct gates *gates, enum limit_scope sco
 CHECKED bool gates_room_of_type(struct tx *tx, struct gates *gates, int64_t type, int64_t org,
                                 size_t *room, struct pawl_error *err);
 
+// Whether jobs of this type and org are kept by a pause. Its end is a time to look again.
+bool gates_type_paused(struct gates *gates, int64_t type, int64_t org);
+
 // The pause that keeps jobs of this type and org; NULL: none.
 const struct type_pause *gates_pause(const struct gates *gates, int64_t type, int64_t org);
 

@@ -26,7 +26,8 @@ bool job_end_waiting(struct tx *tx, struct job *job, enum failure_type why, stru
                      struct pawl_error *err)
 {
     struct job ended = *job;
-    if (!job_move(&ended, JOB_FAILED, why, err) || !place_leave(tx, job, err))
+    job_must_move(&ended, JOB_FAILED, why);
+    if (!place_leave(tx, job, err))
         return false;
     ended.phase = PHASE_ENDED;
     ended.completed_at = ended.updated_at = tx->now;
@@ -188,15 +189,24 @@ bool job_change(struct tx *tx, struct id id, const struct job_change *change, st
     return true;
 }
 
+// Only what is delayed or backs off has a time at which it is due.
+static bool waits_for_a_time(struct tx *tx, const struct job *job, struct pawl_error *err)
+{
+    return job->phase == PHASE_DELAYED || job->phase == PHASE_BACKOFF
+        || fail(err, PAWL_DAMAGED, "job %.*s is %s, and due at a time; run `pawl verify`",
+                STR(id_text(tx->arena, job->id)), job_phase_name(job->phase));
+}
+
 bool job_due(struct tx *tx, int64_t high, struct pawl_error *err)
 {
     struct job job;
-    if (!job_load_row(tx, high, &job, err) || !place_leave(tx, &job, err))
+    if (!job_load_row(tx, high, &job, err) || !waits_for_a_time(tx, &job, err)
+        || !place_leave(tx, &job, err))
         return false;
     struct waiting waiting = waiting_of(&job);
     if (job.phase == PHASE_DELAYED)
         return place_queue(tx, &waiting, 0, &job.phase, err);
-    return job_move(&job, JOB_QUEUED, FAILURE_NONE, err)
-        && place_queue(tx, &waiting, 0, &job.phase, err)
+    job_must_move(&job, JOB_QUEUED, FAILURE_NONE);
+    return place_queue(tx, &waiting, 0, &job.phase, err)
         && event_append(tx, job_subject(&job), EVENT_JOB_ENQUEUED, S(""), err);
 }

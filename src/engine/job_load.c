@@ -300,6 +300,12 @@ bool job_load_row(struct tx *tx, int64_t high, struct job *job, struct pawl_erro
     return load(tx, &(struct wanted){ high, NONE, NONE, NULL }, job, err);
 }
 
+static bool is_place_of(const struct waiting *place, const struct job *job)
+{
+    return place->org == job->keys.org && place->queue == job->keys.queue
+        && place->type == job->keys.type && place->rank == -job->priority;
+}
+
 // Without an attempt there is no execution, and so no outcome of one; `ready` is where it is. The
 // keys of `executions` refuse a lease if that is not so.
 bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting *place,
@@ -309,8 +315,7 @@ bool job_read_new(struct tx *tx, struct rows *rows, const struct waiting *place,
     struct job *job = &loaded->job;
     if (!read_head(tx, rows, job, &record.changed_run_at, err))
         return false;
-    record.facts.ready = place->queue == job->keys.queue && place->type == job->keys.type
-        && place->rank == -job->priority;
+    record.facts.ready = is_place_of(place, job);
     loaded->problem = row_int(rows) != 0 ? "it is in more than one place at once"
                                          : derive(&record, job);
     return links_read(tx, job, err);
@@ -329,13 +334,23 @@ static bool load_new(struct tx *tx, const struct waiting *place, struct loaded *
         && fail(err, PAWL_DAMAGED, "a job is ready and does not exist; run `pawl verify`");
 }
 
+// One that ran before is looked at as a whole, and may be sound where it really is.
+static bool load_again(struct tx *tx, const struct waiting *place, struct job *job,
+                       struct pawl_error *err)
+{
+    if (!job_load_row(tx, place->job, job, err))
+        return false;
+    bool there = job->phase == PHASE_READY && is_place_of(place, job);
+    return sound(tx, job, there ? NULL : "it is ready in a place that is not its own", err);
+}
+
 bool job_load_ready(struct tx *tx, const struct waiting *place, struct job *job,
                     struct pawl_error *err)
 {
     struct loaded fresh;
     const struct loaded *loaded = place->loaded;
     if (place->attempt > 0)
-        return job_load_row(tx, place->job, job, err);
+        return load_again(tx, place, job, err);
     if (!loaded && !load_new(tx, place, &fresh, err))
         return false;
     if (!loaded)

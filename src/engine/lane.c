@@ -24,13 +24,6 @@ struct lane {
     bool drained;        // the store has no more than these
 };
 
-// Nothing is between two rows that were read one after the other: nothing was filtered out, and
-// nobody else has taken it meanwhile.
-static bool reads_whole(const struct tx *tx, const struct lane *lane)
-{
-    return lane->project.n == 0 && db_alone(tx->db);
-}
-
 static bool lane_ask(struct tx *tx, const struct lanes *lanes, const struct lane *lane,
                      size_t wanted, struct rows *rows, struct pawl_error *err)
 {
@@ -70,7 +63,9 @@ static bool read_row(struct tx *tx, const struct lanes *lanes, struct lane *lane
     row->attempt = row_int(rows);
     row->serial_key = row_text(rows);
     lane->read++;
-    if (reads_whole(tx, lane))
+    // Nothing is between two rows that were read one after the other if nothing was filtered out:
+    // who else would take it is not in a write transaction now.
+    if (lane->project.n == 0)
         row->nth = lane->read;
     return lane->project.n || !lane->with_jobs || read_job(tx, rows, row, err);
 }
@@ -275,11 +270,7 @@ static bool lane_org_after(struct tx *tx, const struct lanes *lanes, int64_t typ
     if (room == 0)
         return true;
     for (*next = org; ready_after(tx, lanes, type, *next, next, err);) {
-        if (*next == 0)
-            return true;
-        if (!gates_room_of_type(tx, lanes->gates, type, *next, &room, err))
-            return false;
-        if (room > 0)
+        if (*next == 0 || !gates_type_paused(lanes->gates, type, *next))
             return true;
     }
     return false;

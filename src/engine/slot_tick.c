@@ -183,7 +183,6 @@ static bool end_stale(struct tx *tx, struct stale *row, struct pawl_error *err)
         return end_running(tx, row, &job, err);
     case JOB_RETRYING:
         return postpone(tx, row, job.run_at + job.contract.policy.timeout_us, err);
-    case JOB_CREATED:
     case JOB_QUEUED:
         return end_waiting(tx, row, &job, err);
     default:

@@ -38,9 +38,9 @@ struct execution {
     int64_t org, worker, policy, type, queue;
 };
 
-// Moves the execution by the table of states, or refuses (EXEC-2).
-CHECKED bool execution_move(struct execution *execution, enum execution_status to,
-                            struct pawl_error *err);
+// Moves the execution by the table of states (EXEC-2). Its callers have looked at the status and
+// refused what is not allowed, with a reason of their own: another move is our own bug.
+void execution_move(struct execution *execution, enum execution_status to);
 
 // The job's history once an execution has ended: a released one does not count, a crash lengthens
 // the row of crashes, and `retried` says that another attempt follows.

@@ -131,6 +131,13 @@ bool job_move(struct job *job, enum job_state to, enum failure_type why, struct 
     return true;
 }
 
+void job_must_move(struct job *job, enum job_state to, enum failure_type why)
+{
+    struct pawl_error err;
+    bool moved = job_move(job, to, why, &err);
+    assert(moved);
+}
+
 void job_bury(struct job *job)
 {
     job->dead_in = job->queue;

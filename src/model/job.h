@@ -61,6 +61,9 @@ struct job {
 CHECKED bool job_move(struct job *job, enum job_state to, enum failure_type why,
                       struct pawl_error *err);
 
+// The same by who has looked at the job and knows that it may: another move is our own bug.
+void job_must_move(struct job *job, enum job_state to, enum failure_type why);
+
 // Puts a job that became a dead letter into q:deadletter; it keeps where it was (OPS-8).
 void job_bury(struct job *job);
 

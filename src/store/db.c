@@ -123,11 +123,6 @@ bool db_gave_way(struct db *db)
     return gave_way;
 }
 
-bool db_alone(const struct db *db)
-{
-    return db->driver->alone;
-}
-
 bool db_is_distant(const struct db *db)
 {
     return db->driver->distant;

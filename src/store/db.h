@@ -57,7 +57,6 @@ bool db_log_to_empty(const struct db *db);  // the next db_checkpoint is to: see
 bool db_is_short(const struct db *db);  // of space on its disk: no new jobs; see reserve.h
 bool db_refused(const struct db *db);  // the commit that failed did so for what was before it
 bool db_gave_way(struct db *db);  // what found the disk full may be tried again; asked once
-bool db_alone(const struct db *db);  // one write transaction at a time in the whole store
 bool db_is_distant(const struct db *db);  // at the end of a wire: a transaction is dear
 bool db_lost(const struct db *db);  // the database is out of reach: close it, and open it again
 

@@ -377,7 +377,6 @@ static void close_all(struct db *db)
 
 const struct db_driver postgres_driver = {
     .dialect = DIALECT_POSTGRES,
-    .alone = true,
     .distant = true,
     .walls = true,
     .begin = begin,

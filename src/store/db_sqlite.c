@@ -466,7 +466,6 @@ static void close_all(struct db *db)
 
 const struct db_driver sqlite_driver = {
     .dialect = DIALECT_SQLITE,
-    .alone = true,
     .begin = begin,
     .commit = commit,
     .rollback = rollback,

@@ -20,7 +20,6 @@ struct guest_driver {
 
 struct db_driver {
     enum dialect dialect;
-    bool alone;  // see db_alone
     bool distant;  // see db_is_distant
     bool walls;  // see tx_wall
     bool (*begin)(struct db *db, enum tx_mode mode, struct pawl_error *err);
