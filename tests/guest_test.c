@@ -393,7 +393,7 @@ TEST_EACH_DB(EXEC_6_what_could_not_be_taken_back_is_not_committed)
     SCOPED(tx) struct tx tx = {0};
     enter(box, &tx);
     store_faults_begin(box->db, NULL);
-    store_faults = (struct fault_counter){ .fail_at = 2, .fails_on = true };  // the mark is the first
+    store_faults = (struct fault_counter){ .fail_at = 2, .fails_on = true };  // behind the mark
     bool done = guest_execute(&tx, "INSERT INTO invoices (number) VALUES ('1')", &err);
     EXPECT(store_faults.failed >= 2);
     store_faults = (struct fault_counter){0};

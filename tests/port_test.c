@@ -1,4 +1,4 @@
-// The statement port: what is held back, wrapped up or remembered, and statements that fail meanwhile.
+// The statement port: what is held back, wrapped up or remembered, and statements that fail then.
 #include "fixture.h"
 
 #include <string.h>
@@ -155,11 +155,13 @@ TEST_EACH_DB(OPS_20_waiting_jobs_are_known_of_more_queues_than_are_remembered)
         MUST(name_intern(&tx, NAME_QUEUE, name, &queues[i], &err));
         tx_count(&tx, org, queues[i], PLACE_READY, i);
     }
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2; round++) {
         for (int64_t i = 0; i < QUEUES; i++) {
             MUST(count_waiting(&tx, queues[i], &waiting, &err));
             EXPECT_INT(waiting, i + round);
-            tx_count(&tx, org, queues[i], PLACE_READY, 1);
         }
+        for (int64_t i = 0; i < QUEUES; i++)
+            tx_count(&tx, org, queues[i], PLACE_READY, 1);
+    }
     tx_end(&tx);
 }
