@@ -168,6 +168,72 @@ TEST(OPS_9_on_a_full_disk_work_is_ended_cancelled_and_removed_and_none_is_taken)
     EXPECT_INT(torture_end(&t), 0);
 }
 
+// Nobody has given the reserve back yet: the index of the log finds no room.
+TEST(OPS_9_a_store_opens_on_a_disk_that_was_filled_while_it_was_closed)
+{
+    struct box box = {0}, full;
+    static const char *const logs[] = { "-wal", "-shm" };
+    if (!mount_small_disk())
+        return;
+    open_small(&full, &box);
+    struct pawl_error err = {0};
+    MUST(enqueue(&full, &err));
+    db_close(full.db);
+    for (size_t i = 0; i < countof(logs); i++)
+        unlink(str_format(test_arena(), "%s/pawl.db%s", disk, logs[i]).s);
+    fill_disk();
+    open_store(&full);
+    struct lease lease = must_start(&full, "A");
+    must_commit(&full, &lease);
+    free_disk();
+    close_small(&full, &box);
+}
+
+static int open_reserve(int flags)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/reserve", disk);
+    int fd = open(path, flags | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT(fd >= 0);
+    return fd;
+}
+
+// Leaves so much room.
+static void leave_room(int64_t bytes)
+{
+    int fd = open(ballast(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT(fd >= 0 && posix_fallocate(fd, 0, ((int64_t)DISK_MIB << 20) - bytes) == 0);
+    close(fd);
+}
+
+TEST(OPS_9_the_reserve_is_given_once_and_a_disk_without_it_is_short_when_it_is_nearly_full)
+{
+    if (!mount_small_disk())
+        return;
+    struct reserve ours = { .fd = open_reserve(O_RDWR) }, other = { .fd = open_reserve(O_RDWR) };
+    struct reserve reader = { .fd = open_reserve(O_RDONLY) };
+    leave_room(RESERVE_BYTES + RESERVE_BYTES / 2);
+    reserve_look(&ours);
+    EXPECT(!ours.had && !ours.is_short);  // there is room, but not for both
+    EXPECT(!reserve_give(&ours));
+    free_disk();
+    reserve_look(&ours);
+    EXPECT(ours.had && !ours.is_short);
+    EXPECT(!reserve_give(&reader));  // which it may not
+    leave_room(RESERVE_BYTES + RESERVE_BYTES / 2);
+    EXPECT(!reserve_give_if_full(&other));
+    EXPECT(reserve_give(&other));
+    EXPECT(!reserve_give(&other));
+    reserve_look(&ours);
+    EXPECT(ours.is_short);  // somebody else has given it
+    close(ours.fd);
+    close(other.fd);
+    close(reader.fd);
+    EXPECT(unlink(str_format(test_arena(), "%s/reserve", disk).s) == 0);
+    free_disk();
+    unmount();
+}
+
 static struct id make_batch(struct box *box)
 {
     struct contract member = contract_for(box, "member"), callback = contract_for(box, "callback");

@@ -115,3 +115,19 @@ TEST_EACH_DB(OPS_9_a_disk_that_takes_nothing_leaves_what_was_answered)
     leave(box);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 1);
 }
+
+TEST_EACH_DB(OPS_9_a_renewal_that_is_refused_is_none)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    enter(box);
+    box_sql(box, "CREATE TRIGGER never BEFORE UPDATE ON instances BEGIN"
+                 " SELECT RAISE(ABORT, 'not now'); END");
+    world_pass(&box->world, SECONDS(5));
+    box_begin(box, &tx);
+    EXPECT_REFUSED(PAWL_STORE, renew_only(box, &tx, &err));
+    tx_end(&tx);
+    box_sql(box, "DROP TRIGGER never");
+    EXPECT_INT(syncs_of(box, renew_only), 0);
+    leave(box);
+}

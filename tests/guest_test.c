@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "faults.h"
+#include "store/driver.h"
 #include "store/guest.h"
 
 static void make_tables(struct box *box)
@@ -327,6 +329,78 @@ TEST_EACH_DB(EXEC_6_a_call_waits_for_the_end_of_a_statement_that_writes)
     MUST(guest_leave(&tx, &err));
     box_commit(&tx);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM lines"), 1);
+}
+
+// ----- between Pawl's own statements
+
+static int64_t deltas(struct rows *rows)
+{
+    int64_t count = 1;  // of those that are left, and this one
+    while (rows_next(rows))
+        count++;
+    return count;
+}
+
+// Pawl is in the middle of its rows.
+TEST_EACH_DB(EXEC_6_statements_of_pawls_are_not_taken_for_the_applications)
+{
+    make_tables(box);
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    SCOPED(rows) struct rows reading = {0};
+    sqlite3_stmt *left = NULL;
+    box_begin(box, &tx);
+    for (int i = 0; i < 3; i++)
+        MUST(sql_run(&tx, Q_COUNT_DELTA_INSERT, &err, TEXT(S("[]")), INT(1)));
+    MUST(sql_ask_plain(&tx, &reading, Q_COUNT_DELTAS, &err));
+    EXPECT(rows_next(&reading));
+    guest_enter(&tx, SECONDS(1));
+    EXPECT_INT(sqlite3_prepare_v2(connection_of(box), "SELECT 1", -1, &left, NULL), SQLITE_OK);
+    MUST(guest_execute(&tx, "INSERT INTO invoices (number) VALUES ('1')", &err));
+    EXPECT_REFUSED(PAWL_USAGE, guest_leave(&tx, &err));  // which puts the application's back
+    EXPECT_INT(deltas(&reading), 3);
+    EXPECT(rows_ok(&reading, &err));
+    sqlite3_finalize(left);
+}
+
+static void interrupt(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count, (void)values;
+    sqlite3_interrupt(sqlite3_context_db_handle(context));
+}
+
+TEST_EACH_DB(EXEC_6_a_statement_that_somebody_else_interrupts_is_not_late)
+{
+    make_tables(box);
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    EXPECT_INT(sqlite3_create_function(connection_of(box), "interrupt", 0, SQLITE_UTF8, NULL,
+                                       interrupt, NULL, NULL),
+               SQLITE_OK);
+    enter(box, &tx);
+    EXPECT_REFUSED(PAWL_STORE,
+                   guest_execute(&tx, "INSERT INTO invoices SELECT interrupt(), 'x'", &err));
+    EXPECT(strstr(err.message, "interrupt") != NULL);
+    tx_end(&tx);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 0);
+}
+
+// Half of what was asked for is in the transaction: it must not be committed.
+TEST_EACH_DB(EXEC_6_what_could_not_be_taken_back_is_not_committed)
+{
+    make_tables(box);
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    enter(box, &tx);
+    store_faults_begin(box->db, NULL);
+    store_faults = (struct fault_counter){ .fail_at = 2, .fails_on = true };  // behind the mark
+    bool done = guest_execute(&tx, "INSERT INTO invoices (number) VALUES ('1')", &err);
+    EXPECT(store_faults.failed >= 2);
+    store_faults = (struct fault_counter){0};
+    store_faults_end(box->db);
+    EXPECT(!done);
+    EXPECT_REFUSED(PAWL_STORE, guest_leave(&tx, &err));
+    EXPECT(strstr(err.message, "could not be taken back") != NULL);
 }
 
 // ----- time

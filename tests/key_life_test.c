@@ -303,3 +303,27 @@ TEST_EACH_DB(OPS_4_keys_are_found_where_there_are_more_generations_than_filters)
         box_commit(&tx);
     }
 }
+
+// A look-up has asked a generation that has no filter, and would read one: by now it is gone.
+TEST_EACH_DB(OPS_5_a_generation_that_is_gone_before_its_filter_is_read_is_not_missed)
+{
+    struct id ids[FEW + 1];
+    few_keys(box);
+    fill_and_end(box, ids, countof(ids));
+    box_reopen(box);
+    must_be(box, 0, ids[0]);  // asked without a filter
+    pass(box, DAYS(8));
+    EXPECT(sweep_whole(box, 100) > 0);
+    for (int i = 0; i < 2 * FEW; i++)
+        must_be_new(box, 1000 + i);
+}
+
+TEST_EACH_DB(OPS_4_a_store_without_generations_is_damaged_and_takes_no_key)
+{
+    box->damaged = true;
+    box_sql(box, "DELETE FROM idempotency_generations");
+    struct contract contract = contract_of_key(box, 1);
+    struct job job;
+    bool known;
+    REFUSED(PAWL_STORE, job_enqueue(tx, &contract, &job, &known, err));
+}

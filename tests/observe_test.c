@@ -348,7 +348,8 @@ TEST_EACH_DB(OPS_9_a_commit_in_doubt_is_told_as_one_to_look_after)
 }
 
 // What was done is not refused because the words for it cannot be read.
-SQLITE_ONLY(OPS_13_a_name_that_cannot_be_read_is_told_as_none, "a statement that fails spoils others")
+SQLITE_ONLY(OPS_13_a_name_that_cannot_be_read_is_told_as_none,
+            "a statement that fails and spoils no other")
 TEST_EACH_DB(OPS_13_a_name_that_cannot_be_read_is_told_as_none)
 {
     NEEDS_EVERY_ANSWER("it has its own commits");

@@ -12,6 +12,7 @@
 #include "store/copy.h"
 #include "store/counts.h"
 #include "store/driver.h"
+#include "store/names.h"
 #include "torture.h"
 
 __attribute__((constructor)) static void count_memory(void)
@@ -200,4 +201,59 @@ TEST_EACH_DB(OPS_9_without_memory_rows_are_not_inserted_together_and_it_says_so)
         tx_end(&tx);
         db_close(db);
     }
+}
+
+// ----- numbers of jobs
+
+enum { QUEUES = 40, FOLDED = 64 };
+
+static void count_queues(struct box *box, struct tx *tx)
+{
+    struct pawl_error err = {0};
+    int64_t org, queue;
+    MUST(name_intern(tx, NAME_ORG, box->caller.org_id, &org, &err));
+    for (int i = 0; i < QUEUES; i++) {
+        struct str name = str_format(test_arena(), "q:%d", i);
+        MUST(name_intern(tx, NAME_QUEUE, name, &queue, &err));
+        tx_count(tx, org, queue, PLACE_READY, 1);
+        tx_flow(tx, org, queue, FLOW_ENQUEUED);
+    }
+}
+
+// The last row is the one after which all are added up.
+static bool fold(struct tx *tx, struct pawl_error *err)
+{
+    return counts_settle(tx, err);
+}
+
+static bool add_up(struct tx *tx, struct pawl_error *err)
+{
+    struct queue_count *counts;
+    size_t count;
+    return counts_of_org(tx, 0, &counts, &count, err) && counts_of_org(tx, 1, &counts, &count, err);
+}
+
+static void fail_counting(struct box *box, int rows, bool (*deed)(struct tx *, struct pawl_error *))
+{
+    bool reached = true;
+    for (int64_t n = 0; reached; n++) {  // first none does, and all is prepared
+        SCOPED(tx) struct tx tx = {0};
+        struct pawl_error err = {0};
+        box_begin(box, &tx);
+        for (int i = 0; i < rows; i++) {
+            count_queues(box, &tx);
+            MUST(i + 1 == FOLDED || counts_settle(&tx, &err));
+        }
+        memory_faults = (struct fault_counter){ .fail_at = n };
+        bool done = deed(&tx, &err);
+        reached = n == 0 || memory_faults.failed > 0;
+        memory_faults = (struct fault_counter){0};
+        EXPECT(done || (reached && tells(&err)));
+    }
+}
+
+TEST_EACH_DB(OPS_9_without_memory_numbers_are_not_added_up_and_it_says_so)
+{
+    fail_counting(box, FOLDED, fold);
+    fail_counting(box, 1, add_up);
 }

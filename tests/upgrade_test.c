@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "engine/rehearse.h"
+#include "faults.h"
 #include "fixture.h"
 
 static void migrate_by_a_newer_pawl(struct box *box)
@@ -118,4 +119,80 @@ TEST_EACH_DB(OPS_9_a_dry_run_migrates_a_copy_and_leaves_the_store_as_it_is)
     struct str copy = str_format(test_arena(), "%s.rehearsal", box->url.s + strlen("sqlite:"));
     EXPECT(access(copy.s, F_OK) != 0);
     box_reopen(box);  // now in earnest
+}
+
+// ----- calls of the store that fail
+
+static bool open_and_close(struct box *box, struct pawl_error *err)
+{
+    struct db *db = NULL;
+    bool opened = db_open(&db, &(struct db_options){ .url = box->url }, err);
+    db_close(db);
+    return opened;
+}
+
+// The schema has changed since it wrote last, so it looks.
+static bool begin_and_end(struct box *box, struct pawl_error *err)
+{
+    SCOPED(tx) struct tx tx = {0};
+    return tx_begin(box->db, TX_WRITE, test_arena(), &tx, err);
+}
+
+SQLITE_ONLY(OPS_9_whether_a_newer_store_fits_is_asked_or_it_is_told_that_it_cannot_be,
+            "calls of SQLite's that fail")
+TEST_EACH_DB(OPS_9_whether_a_newer_store_fits_is_asked_or_it_is_told_that_it_cannot_be)
+{
+    static bool (*const deeds[])(struct box *, struct pawl_error *) = { open_and_close,
+                                                                        begin_and_end };
+    migrate_by_a_newer_pawl(box);
+    say_compatible(box, 999, schema_version_known());
+    for (size_t i = 0; i < countof(deeds); i++) {
+        bool reached = true;
+        for (int64_t n = 1; reached; n++) {
+            struct pawl_error err = {0};
+            box_sql(box, n % 2 ? "CREATE TABLE theirs (x)" : "DROP TABLE theirs");
+            store_faults = (struct fault_counter){ .fail_at = n };
+            bool done = deeds[i](box, &err);
+            reached = store_faults.failed > 0;
+            store_faults = (struct fault_counter){0};
+            EXPECT(done == !reached);
+            EXPECT(done || (err.code != PAWL_OK && err.message[0]));
+            MUST(begin_and_end(box, &err));
+        }
+    }
+    take_back(box);
+    box_reopen(box);
+}
+
+// ----- two at once
+
+static struct box *raced;
+static int looks;
+
+// Looked at when the store is opened, when its version is read, and before the lock to migrate it.
+static int64_t migrate_at_the_third_look(void *self)
+{
+    if (++looks == 3)
+        migrate_by_a_newer_pawl(raced);
+    return world_monotonic(&((struct box *)self)->world.world);
+}
+
+SQLITE_ONLY(OPS_9_a_store_that_a_newer_one_migrates_first_is_left_alone, "an earlier schema")
+TEST_EACH_DB(OPS_9_a_store_that_a_newer_one_migrates_first_is_left_alone)
+{
+    struct pawl_error err = {0};
+    struct db *db = NULL;
+    struct world world = *world_real();
+    box_as_of(box, schema_version_known() - 1);
+    raced = box;
+    looks = 0;
+    world.self = box;
+    world.monotonic = migrate_at_the_third_look;
+    struct db_options options = { .url = box->url, .world = &world };
+    EXPECT_REFUSED(PAWL_OUTDATED, db_open(&db, &options, &err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM schema_migrations WHERE version = 999"), 1);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM schema_migrations") - 1,
+               schema_version_known() - 1);
+    take_back(box);
+    box_reopen(box);
 }

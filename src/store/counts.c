@@ -402,6 +402,7 @@ static bool add_flows(struct tx *tx, const struct wanted *wanted, struct sums *s
         e.period = row_int(&rows);
         for (size_t i = PLACES; i < COUNTED; i++)
             e.n[i] = row_int(&rows);
+        // defensive: a queue with flows has its numbers, whose entry is there already
         if (!add_entry(sums, wanted, &e))
             return fail(err, PAWL_NO_MEMORY, "no memory to add up the numbers of jobs");
     }

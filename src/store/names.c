@@ -160,6 +160,7 @@ static char *copy_of(const char *bytes, size_t n)
 static void remember(struct tx *tx, const struct key *key, int64_t id)
 {
     struct slot *slot = slot_of(tx->db->names, key);
+    // defensive: what is in the store is never that long, by the CHECKs of its tables
     char *copy = id && !key->too_long ? copy_of(key->bytes, key->n) : NULL;
     if (!copy)
         return;  // costs a SELECT next time

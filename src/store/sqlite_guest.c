@@ -384,13 +384,14 @@ static bool settle_part(struct tx *tx, bool done, struct pawl_error *err)
     return false;
 }
 
-// A statement in the middle of its writing would keep a savepoint from being given up.
+// A statement in the middle of its writing would keep a savepoint from being given up. None of
+// Pawl's is: it does not let a guest in between.
 static bool no_write_is_unfinished(struct sqlite *sqlite, struct pawl_error *err)
 {
     if (statements_of_others(sqlite) <= sqlite->guest.statements_before)
         return true;
     for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(sqlite->connection, s));)
-        if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s) && !is_own(sqlite, s))
+        if (sqlite3_stmt_busy(s) && !sqlite3_stmt_readonly(s))
             return fail(err, PAWL_USAGE, "a statement that writes has not come to its end: step it "
                                          "until it is done, or reset it, before the next");
     return true;

@@ -17,6 +17,7 @@ bool sqlite_log_copy(struct sqlite *sqlite, int mode)
     int log = -1, copied = -1;
     int result = sqlite3_wal_checkpoint_v2(sqlite->connection, NULL, mode, &log, &copied);
     sqlite_notice_full_disk(sqlite, result);
+    // defensive: of a file in WAL mode SQLite always tells how long its log is
     sqlite->copied = result == SQLITE_OK && log >= 0 && log == copied;
     if (sqlite->copied && mode >= SQLITE_CHECKPOINT_RESTART)
         sqlite->frames = 0;
