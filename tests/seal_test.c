@@ -155,8 +155,8 @@ static const struct tampering {
       "UPDATE audit_seals SET pruned_at = sealed_at + 1, marks = NULL WHERE seal <= 2", 1, 0,
       "no event tells" },
     { "all events go, and their seals say that they were pruned",
-      "DELETE FROM audit_events; UPDATE audit_seals SET pruned_at = sealed_at + 1, marks = NULL", 3, 0,
-      "no event tells" },
+      "DELETE FROM audit_events; UPDATE audit_seals SET pruned_at = sealed_at + 1, marks = NULL", 3,
+      0, "no event tells" },
     { "two change places",
       "UPDATE audit_events SET id = -5 WHERE id = 5; UPDATE audit_events SET id = 5 WHERE id = 6;"
       "UPDATE audit_events SET id = 6 WHERE id = -5", 2, 5, "changed" },
