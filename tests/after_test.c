@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "damage.h"
 #include "engine/links.h"
 #include "engine/queue.h"
 #include "rich_store.h"
@@ -403,6 +404,21 @@ TEST_EACH_DB(JOB_6_a_thousand_that_wait_for_one_are_told_in_pieces)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), TOLD_MAX);
     sweep_all(box);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), CHAIN);
+}
+
+SQLITE_ONLY(JOB_6_an_end_that_cannot_be_read_is_told_to_nobody, "drops guards of SQLite")
+TEST_EACH_DB(JOB_6_an_end_that_cannot_be_read_is_told_to_nobody)
+{
+    struct id first = must_enqueue(box, "first").id;
+    bool more;
+    for (int i = 0; i <= TOLD_MAX; i++)
+        add_after(box, "many", first);
+    break_off(box, "first");
+    box->damaged = true;
+    static const char damaged[] = "UPDATE outcomes SET failure_type = 'BAD_LUCK'";
+    box_sql(box, str_format(test_arena(), "%s%s", no_guards, damaged).s);
+    REFUSED(PAWL_DAMAGED, links_tell(tx, 10, &more, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM parked"), 1);
 }
 
 // The second end finds that its transaction has told as many as it may.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "model/input.h"
 
 #define PROJECT "01900000-0000-7000-8000-0000000000a1"
@@ -94,6 +95,36 @@ static size_t tidied(struct box *box)
     size_t removed = 0;
     MUST(artifacts_tidy(box->db, &removed, &err));
     return removed;
+}
+
+static struct box *named_in;  // the row of its artifact comes back before this call of the store
+static int64_t named_before;
+
+static void name_file(struct fault_counter *faults)
+{
+    if (faults->calls == named_before)
+        box_sql(named_in, "INSERT INTO artifacts SELECT * FROM kept");
+}
+
+// Whenever its row is committed: while somebody looks for it, the file stays or the row is late.
+TEST_EACH_DB(OPS_24_a_file_that_is_named_while_others_are_tidied_up_stays)
+{
+    struct artifact artifact = must_store(box, "some bytes");
+    named_in = box;
+    box_sql(box, "CREATE TABLE kept AS SELECT * FROM artifacts");
+    for (named_before = 1; file_is_there(box, &artifact); named_before++) {
+        box_sql(box, "DELETE FROM artifacts");
+        store_faults_begin(box->db, NULL);
+        store_faults = (struct fault_counter){ .about_to = name_file };
+        size_t removed = tidied(box);
+        bool named = store_faults.calls >= named_before;
+        store_faults = (struct fault_counter){0};
+        store_faults_end(box->db);
+        EXPECT(file_is_there(box, &artifact) == (removed == 0));
+        EXPECT(named == (removed == 0));
+    }
+    EXPECT(named_before > 3);
+    box_sql(box, "DROP TABLE kept");
 }
 
 TEST_EACH_DB(OPS_24_a_file_whose_writer_died_is_removed_and_no_other)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,12 @@ static const char *in_box(const struct box *box, const char *name)
 static bool there(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    EXPECT(out && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
 static struct backup_report must_back_up(struct box *box, const char *file)
@@ -93,6 +100,113 @@ TEST_EACH_DB(OPS_9_a_backup_replaces_nothing)
            && first.st_mtime == second.st_mtime);
 }
 
+// Whoever makes it holds what is half made; what a killed one left is held by nobody.
+TEST_EACH_DB(OPS_9_two_do_not_make_the_same_backup)
+{
+    const char *file = in_box(box, "pawl.db-aside"), *half = in_box(box, "pawl.db-aside.tmp");
+    struct backup_report report;
+    struct pawl_error err = {0};
+    struct backup backup = { .store = box->url, .file = file, .world = &box->world.world };
+    int fd = open(half, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    EXPECT(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    EXPECT_REFUSED(PAWL_CONFLICT, backup_make(&backup, &report, &err));
+    EXPECT(strstr(err.message, "another process is making") != NULL && there(half));
+    close(fd);
+    MUST(backup_make(&backup, &report, &err));
+    EXPECT(!there(half));
+}
+
+TEST_EACH_DB(OPS_9_a_backup_that_cannot_be_written_says_why)
+{
+    struct backup_report report;
+    struct pawl_error err = {0};
+    struct backup backup = { .store = box->url, .world = &box->world.world };
+    backup.file = in_box(box, "missing/backup.db");
+    EXPECT_REFUSED(PAWL_NOT_FOUND, backup_make(&backup, &report, &err));
+    EXPECT(symlink("nowhere", in_box(box, "backup.db.tmp")) == 0);
+    backup.file = in_box(box, "backup.db");
+    EXPECT_REFUSED(PAWL_STORE, backup_make(&backup, &report, &err));
+    unlink(in_box(box, "backup.db.tmp"));
+}
+
+static void take_name(void *self, enum copy_stage stage)
+{
+    if (stage == STAGE_PLACE)
+        write_file(self, "somebody else's");
+}
+
+TEST_EACH_DB(OPS_9_a_backup_whose_name_is_taken_meanwhile_is_not_made)
+{
+    const char *file = in_box(box, "backup.db");
+    struct backup_report report;
+    struct pawl_error err = {0};
+    struct backup backup = {
+        .store = box->url,
+        .file = file,
+        .world = &box->world.world,
+        .audience = { .self = (void *)(uintptr_t)file, .stage = take_name },
+    };
+    EXPECT_REFUSED(PAWL_CONFLICT, backup_make(&backup, &report, &err));
+    EXPECT_STR(test_file_at(file), "somebody else's");
+    EXPECT(!there(in_box(box, "backup.db.tmp")));
+    unlink(file);
+}
+
+TEST_EACH_DB(OPS_9_a_backup_that_contradicts_itself_is_kept_by_force_and_not_restored)
+{
+    const char *file = in_box(box, "pawl.db-aside");
+    struct backup_report report;
+    struct restore_report restored;
+    struct pawl_error err = {0};
+    struct backup backup = { .store = box->url, .file = file, .world = &box->world.world };
+    must_enqueue(box, "report");
+    box_sql(box, "DELETE FROM ready");
+    box->damaged = true;
+    EXPECT_REFUSED(PAWL_DAMAGED, backup_make(&backup, &report, &err));
+    EXPECT(!there(file));
+    backup.force = true;
+    MUST(backup_make(&backup, &report, &err));
+    EXPECT(report.found.violations > 0);
+    db_close(box->db);
+    EXPECT_REFUSED(PAWL_DAMAGED, restore_into(box, file, false, &restored, &err));
+    box->db = box_second(box, false);
+}
+
+TEST_EACH_DB(OPS_9_a_store_is_replaced_by_force_only)
+{
+    const char *file = in_box(box, "pawl.db-aside");
+    struct restore_report report;
+    struct pawl_error err = {0};
+    struct restore restore = {
+        .store = box->url,
+        .file = file,
+        .world = &box->world.world,
+        .caller = &box->caller,
+    };
+    must_enqueue(box, "report");
+    must_back_up(box, file);
+    EXPECT_REFUSED(PAWL_CONFLICT, restore_make(&restore, &report, test_arena(), &err));
+    EXPECT(strstr(err.message, "--force") != NULL);
+    restore.file = in_box(box, "missing");
+    EXPECT_REFUSED(PAWL_NOT_FOUND, restore_make(&restore, &report, test_arena(), &err));
+    restore.file = file;
+    restore.store = str_format(test_arena(), "sqlite:%s/new.db", box->directory);
+    MUST(restore_make(&restore, &report, test_arena(), &err));
+    EXPECT(!report.aside && report.waiting == 1);
+}
+
+TEST_EACH_DB(OPS_9_what_holds_no_store_is_not_restored)
+{
+    const char *file = in_box(box, "empty.db");
+    struct restore_report report;
+    struct pawl_error err = {0};
+    write_file(file, "");
+    db_close(box->db);
+    EXPECT_REFUSED(PAWL_DAMAGED, restore_into(box, file, false, &report, &err));
+    EXPECT(strstr(err.message, "holds no store") != NULL);
+    box->db = box_second(box, false);
+}
+
 // FM_001 across a restore: who was leased something after the backup holds nothing that exists.
 TEST_EACH_DB(EXEC_3_a_worker_with_a_lease_from_after_the_backup_is_refused)
 {
@@ -147,9 +261,15 @@ TEST_EACH_DB(OPS_9_a_store_restored_on_hold_runs_nothing)
     const char *file = in_box(box, "pawl.db-aside");
     struct claimed *claimed;
     must_enqueue(box, "report");
+    struct contract contract = contract_for(box, "report");
+    contract.queue = S("q:exports");
+    must_add(box, &contract);
+    box->caller.org_id = S("");
+    OK(queue_pause(tx, contract.queue, err));  // it is already
+    box->caller.org_id = DEFAULT_ORG;
     must_back_up(box, file);
     struct restore_report report = must_restore(box, file, true);
-    EXPECT_INT(report.waiting, 1);
+    EXPECT_INT(report.waiting, 2);
     EXPECT(report.queues_paused > 0);
     EXPECT_INT(claim_some(box, "A", 10, &claimed), 0);
     box->caller.org_id = S("");
@@ -231,12 +351,6 @@ TEST_EACH_DB(OPS_9_a_store_in_use_is_not_replaced)
     db_close(idle);
     box->db = box_second(box, false);
     EXPECT(!there(in_box(box, "pawl.db.restoring")));
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-    EXPECT(out && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
 TEST_EACH_DB(OPS_24_artifacts_go_with_the_backup_and_come_back)

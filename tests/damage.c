@@ -39,6 +39,7 @@ const struct damage damages[] = {
     { "check_execution", "UPDATE executions SET committed_at = NULL" OF("finishing") },
     { "check_execution", "UPDATE executions SET finished_at = leased_at" OF("running") },
     { "check_execution", "UPDATE executions SET end_reason = 'error'" OF("done") },
+    { "check_execution", "UPDATE executions SET end_reason = NULL" OF("backoff") },
     { "check_tally", "UPDATE executions SET attempts_used = 2" OF("running") },
     { "check_tally", "UPDATE executions SET retry_count = 0" OF("exhausted") },
     { "check_tally", "UPDATE executions SET crash_count = 1" OF("released") },
@@ -50,6 +51,9 @@ const struct damage damages[] = {
       "DELETE FROM audit_events WHERE event = " EVENT("job.created") " AND job = " JOB("held")
       ";" },
     { "check_trail", "DELETE FROM audit_events" OF("held") },
+    { "check_trail",
+      "UPDATE audit_events SET event = " EVENT("job.failed") " WHERE event = "
+      EVENT("job.succeeded") " AND job = " JOB("done") ";" },
     { "check_trail",
       "DELETE FROM audit_events WHERE event = " EVENT("job.succeeded") " AND job = "
       JOB("done") ";" },

@@ -242,6 +242,33 @@ TEST_EACH_DB(OPS_9_the_clock_and_the_boot_work_for_who_does_not_ask_why)
                1);
 }
 
+// A process that did not learn that it had entered enters again.
+TEST_EACH_DB(RUN_5_an_instance_may_enter_twice_and_is_told_of_once)
+{
+    struct instance instance = { S("one"), S("boot") }, other = { S("one"), S("another boot") };
+    for (int i = 0; i < 2; i++)
+        OK(instance_enter(tx, &instance, false, err));
+    REFUSED(PAWL_CONFLICT, instance_enter(tx, &other, false, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event ="
+                               " 'instance.started'"),
+               1);
+}
+
+// A piece of nothing but damaged runs is the last one: the same would come again.
+TEST_EACH_DB(RUN_5_a_recovery_of_damaged_runs_only_comes_to_an_end)
+{
+    struct instance instance = { S("test"), S("boot-2") };
+    struct recovered recovered = {0};
+    must_enqueue(box, "report");
+    must_start(box, "A");
+    box->damaged = true;
+    box_sql(box, "INSERT INTO parked (job, org, reason) SELECT id, org, 'held' FROM jobs");
+    OK(instance_enter(tx, &instance, true, err));
+    OK(boot_recover(tx, &instance, 1, &recovered, err));
+    EXPECT_INT(recovered.damaged, 1);
+    EXPECT(!recovered.more);
+}
+
 TEST_EACH_DB(OPS_11_events_that_this_program_does_not_know_are_passed_over)
 {
     struct event_list before, after;

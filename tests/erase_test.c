@@ -123,6 +123,14 @@ TEST_EACH_DB(OPS_25_results_and_steps_are_erased_too)
     EXPECT_INT((int64_t)erased.result.n, 0);
 }
 
+TEST_EACH_DB(OPS_25_several_jobs_are_erased_together)
+{
+    struct job one = telling_job(box, S("{}")), other = telling_job(box, S("{}")), erased;
+    OK(job_erase(tx, one.id, &erased, err) && job_erase(tx, other.id, &erased, err));
+    EXPECT_INT((int64_t)events(box, one.id, EVENT_JOB_ERASED), 1);
+    EXPECT_INT((int64_t)events(box, other.id, EVENT_JOB_ERASED), 1);
+}
+
 // Rows that were written more than once, with progress or with a result that was committed before
 // its job was done, stood elsewhere in the file before.
 TEST_EACH_DB(OPS_25_a_store_that_is_compacted_has_no_older_copy_of_what_was_erased)

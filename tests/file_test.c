@@ -262,6 +262,36 @@ TEST(OPS_9_a_directory_is_shared_or_it_is_told_whichever_call_fails)
     close_place();
 }
 
+static int64_t fails_from;
+
+static void fail_three(struct fault_counter *faults)
+{
+    bool fails = faults->calls >= fails_from && faults->calls < fails_from + 3;
+    faults->fail_at = fails ? faults->calls : 0;
+}
+
+// To share it fails, and so does a look at whether it is there still: it is not taken for removed.
+TEST(OPS_9_a_file_that_cannot_be_looked_at_is_not_left_out)
+{
+    bool reached = true;
+    open_place();
+    EXPECT(mkdir(at("from"), 0777) == 0);
+    write_file(at("from/one"), 10);
+    system_errno = EIO;
+    for (fails_from = 1; reached; fails_from++) {
+        struct pawl_error err = {0};
+        int64_t files = 0;
+        system_faults = (struct fault_counter){ .about_to = fail_three };
+        bool done = files_share(at("from"), at("to"), &files, &err);
+        reached = system_faults.failed > 0;
+        system_faults = (struct fault_counter){0};
+        EXPECT(done ? same(at("from/one"), at("to/one")) : err.code == PAWL_STORE);
+        unlink(at("to/one"));
+        rmdir(at("to"));
+    }
+    close_place();
+}
+
 TEST(OPS_9_a_directory_for_whose_files_there_is_no_memory_is_told)
 {
     bool reached = true;

@@ -153,6 +153,18 @@ TEST_EACH_DB(OPS_8_letters_are_grouped_by_what_went_wrong_the_largest_group_firs
     EXPECT_INT(groups.groups[1].count, 1);
 }
 
+TEST_EACH_DB(OPS_8_groups_are_in_the_order_of_their_numbers_however_they_are_met)
+{
+    static const char *const errors[] = { "a", "b", "b", "b", "c", "c" };
+    struct letter_groups groups;
+    for (size_t i = 0; i < countof(errors); i++)
+        dead(box, "report", errors[i]);
+    OK(letters_group(tx, &(struct letter_filter){0}, &groups, err));
+    EXPECT_INT(groups.count, 3);
+    for (size_t i = 0; i < groups.count; i++)
+        EXPECT_INT(groups.groups[i].count, 3 - (int64_t)i);
+}
+
 TEST_EACH_DB(OPS_8_a_letter_without_an_error_is_grouped_by_its_failure)
 {
     struct contract contract = contract_for(box, "slow");

@@ -418,12 +418,13 @@ TEST_EACH_DB(OPS_7_a_provider_that_says_too_much_pauses_the_type_of_the_org)
     pawl_time more_at = 0, began = box->world.wall;
     limit_on(box, LIMIT_TYPE, S("mail"),
              (struct limit){ .on_rate_limited = RATE_LIMITED_PAUSE, .pause_us = SECONDS(20) });
-    limited_add_many(box, (struct mail){ .org = ORG_A }, 5);
-    EXPECT_INT(limited_claim(box, 2, &claimed, &more_at), 2);
+    limited_add_many(box, (struct mail){ .org = ORG_A }, 6);
+    EXPECT_INT(limited_claim(box, 3, &claimed, &more_at), 3);
     limited_add_many(box, (struct mail){ .org = ORG_B }, 1);
     limited_add_many(box, (struct mail){ .org = ORG_A, .type = "sync" }, 1);
-    fail_limited(box, &claimed[0], SECONDS(40));
-    fail_limited(box, &claimed[1], 0);  // does not make it shorter
+    fail_limited(box, &claimed[0], SECONDS(30));
+    fail_limited(box, &claimed[1], 0);            // does not make it shorter, ...
+    fail_limited(box, &claimed[2], SECONDS(40));  // ... and this one longer
     EXPECT_INT(limited_claim(box, 10, &claimed, &more_at), 2);
     EXPECT_INT(of_org(claimed, 2, ORG_B) + of_type(claimed, 2, "sync"), 2);
     EXPECT_INT(limited_claim(box, 10, &claimed, &more_at), 0);

@@ -290,6 +290,15 @@ static bool rehearse_migration(struct whole *w, struct pawl_error *err)
         && (report.found.violations == 0 || fail(err, PAWL_DAMAGED, "what is whole is reported"));
 }
 
+// A file whose writer died before it was named.
+static void leave_forsaken(struct whole *w)
+{
+    struct blob blob = {0};
+    struct pawl_error err = {0};
+    MUST(blob_create(db_files(w->box->db), &w->box->world.world, &blob, &err));
+    blob_keep(&blob);
+}
+
 static void remove_forsaken(struct whole *w)
 {
     struct pawl_error err = {0};
@@ -322,7 +331,7 @@ static const struct deed {
     { "make a store", make_store, remove_other, false, NULL },
     { "verify", verify_all, NULL, false, NULL },
     { "check seals", check_seals, NULL, false, NULL },
-    { "tidy up", tidy, NULL, false, NULL },
+    { "tidy up", tidy, NULL, false, leave_forsaken },
     { "hold names", hold_names, NULL, false, NULL },
     { "hear the bell", hear_bell, NULL, false, NULL },
     { "work", work, NULL, false, NULL },
@@ -469,6 +478,7 @@ TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
                                       NULL };
     static const char damaged[] =
         "UPDATE executions SET attempts_used = 7; UPDATE jobs SET payload = '{';"
+        "UPDATE jobs SET payload = '[]' WHERE id = (SELECT max(id) FROM jobs);"
         "UPDATE outcomes SET result = '{'; UPDATE steps SET result = '{';"
         "UPDATE executions SET error_class = 'validation' WHERE error_class IS NOT NULL;"
         "UPDATE executions SET started_at = NULL; UPDATE ready SET attempt = 5";
@@ -483,6 +493,9 @@ TEST_EACH_DB(OPS_9_verify_says_so_whichever_call_fails_between_what_it_finds)
     OK(step_put(tx, &lease, S("one"), S("1"), &step, err));
     must_commit(box, &lease);
     must_enqueue(box, "report");
+    struct artifact artifact = must_store(box, "some bytes");
+    struct pawl_error err = {0};
+    MUST(blob_remove(db_files(box->db), artifact.file, &err));
     box->damaged = true;
     box_sql(box, str_format(test_arena(), "%s%s", no_guards, damaged).s);
     struct whole w = whole_of(box);

@@ -1,6 +1,7 @@
 // Whoever observes is told what was committed: all of it, once, and nothing else.
 #include "fixture.h"
 
+#include "engine/alert.h"
 #include "faults.h"
 #include "run/handle.h"
 #include "store/driver.h"
@@ -70,6 +71,31 @@ static struct contract contract_in(struct box *box, const char *type, const char
     struct contract contract = contract_for(box, type);
     contract.queue = str_of(queue);
     return contract;
+}
+
+// Rehearsals leave out stores that are observed, so each call fails here.
+TEST_EACH_DB(OPS_12_an_alert_of_which_nothing_can_be_read_is_not_raised)
+{
+    struct pawl_error err = {0};
+    bool raised = false;
+    struct job job = must_enqueue(box, "report");
+    listen_to(box);
+    for (int64_t n = 1; !raised; n++) {
+        SCOPED(tx) struct tx tx = {0};
+        struct subject subject = { .org = job.keys.org, .job = job.id.high };
+        box_begin(box, &tx);
+        store_faults_begin(box->db, NULL);
+        store_faults = (struct fault_counter){ .fail_at = n };
+        raised = alert_raise(&tx, &subject, ALERT_DEAD_LETTER, &err);
+        EXPECT(raised == (store_faults.failed == 0));
+        store_faults = (struct fault_counter){0};
+        store_faults_end(box->db);
+    }
+    SCOPED(tx) struct tx tx = {0};
+    struct subject nobody = { .org = job.keys.org, .job = 1 };
+    box_begin(box, &tx);
+    MUST(alert_raise(&tx, &nobody, ALERT_DEAD_LETTER, &err));
+    EXPECT_INT(nobody.request_id.n, 0);
 }
 
 TEST_EACH_DB(OPS_13_a_life_is_told_event_by_event_with_names_and_times)

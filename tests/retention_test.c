@@ -200,18 +200,35 @@ TEST_EACH_DB(OPS_25_logs_of_jobs_that_are_young_or_have_not_ended_stay)
     struct lease old = talking(box);
     must_commit(box, &old);
     talking(box);  // and goes on
+    struct lease late = talking(box);
+    must_fail(box, &late, ERROR_TRANSIENT);
     pass(box, DAYS(13));
+    must_sweep(box);
+    late = must_start(box, "w");  // long after it said something
+    must_commit(box, &late);
     struct lease young = talking(box);
     must_commit(box, &young);
     pass(box, DAYS(2));
     EXPECT_INT(look(box, month).removed[REMOVED_LOGS], 1);
     EXPECT_INT(remove_all(box, month).removed[REMOVED_LOGS], 1);
-    EXPECT_INT(count(box, "execution_logs"), 2);
+    EXPECT_INT(count(box, "execution_logs"), 3);
     struct retention longer_than_there_is_time = { .logs_us = INT64_MAX, .jobs_us = INT64_MAX };
     EXPECT_INT(remove_all(box, longer_than_there_is_time).removed[REMOVED_LOGS], 0);
     struct removing r = remove_all(box, month);
     OK_FROM(r, retention_step(tx, &r, err));  // a pass that is done stays done
     EXPECT(r.done && r.rows == 0);
+}
+
+TEST_EACH_DB(OPS_25_many_logs_that_stay_are_looked_at_in_bounded_pieces)
+{
+    for (int i = 0; i <= RETENTION_ROWS_MAX; i++)
+        must_enqueue(box, "report");
+    box_sql(box, "INSERT INTO execution_logs (job, seq, org, execution, at, text)"
+                 " SELECT id, 1, org, 1, 1, 'said' FROM jobs");
+    pass(box, DAYS(15));
+    EXPECT_INT(look(box, month).removed[REMOVED_LOGS], 0);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_LOGS], 0);
+    box_sql(box, "DELETE FROM execution_logs");
 }
 
 TEST_EACH_DB(OPS_25_artifacts_that_would_go_are_counted_by_a_look)
@@ -370,6 +387,32 @@ TEST_EACH_DB(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned)
     EXPECT_INT(r.removed[REMOVED_EVENTS], 0);
     EXPECT_INT(r.broken_seal, 1);
     EXPECT(findings(box) > 0);
+}
+
+SQLITE_ONLY(OPS_11_events_whose_seal_was_changed_are_not_pruned, "a trigger in the words of SQLite")
+TEST_EACH_DB(OPS_11_events_whose_seal_was_changed_are_not_pruned)
+{
+    done_job(box, "report");
+    seal_all(box);
+    box_sql(box, "DROP TRIGGER audit_seals_stay; UPDATE audit_seals SET sealed_at = sealed_at + 1");
+    box->damaged = true;
+    pass(box, DAYS(500));
+    struct removing r = remove_all(box, month);
+    EXPECT_INT(r.removed[REMOVED_EVENTS], 0);
+    EXPECT_INT(r.broken_seal, 1);
+}
+
+TEST_EACH_DB(OPS_25_many_skips_are_removed_in_bounded_pieces)
+{
+    enum { SKIPS = RETENTION_ROWS_MAX + 1 };
+    must_enqueue(box, "report");
+    box_sql(box, "INSERT INTO slot_skips (org, job_name, scheduled_for, until, slots, reason,"
+                 " recorded_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+                 " WHERE i < 501) SELECT (SELECT min(id) FROM orgs), 'nightly', i, i, 1,"
+                 " 'misfire', 1 FROM n");
+    EXPECT_INT(look(box, month).removed[REMOVED_SKIPS], SKIPS);
+    EXPECT_INT(remove_all(box, month).removed[REMOVED_SKIPS], SKIPS);
+    EXPECT_INT(count(box, "slot_skips"), 0);
 }
 
 TEST_EACH_DB(OPS_25_the_slots_of_removed_jobs_and_old_skips_go_too)

@@ -137,6 +137,26 @@ static const struct tampering {
       "INSERT INTO audit_events SELECT -1, org, job, event, attempt, at, actor_type, actor_id,"
       " request_id, correlation_id, detail, subject FROM audit_events WHERE id = 2", 1, -1,
       "put in" },
+    { "one is put in after the last",
+      "INSERT INTO audit_events SELECT id + 1000, org, job, event, attempt, at, actor_type,"
+      " actor_id, request_id, correlation_id, detail, subject FROM audit_events WHERE id = 5;"
+      "UPDATE audit_seals SET last_id = 1005 WHERE seal = 3", 3, -1, "put in" },
+    { "one is put in and its neighbour changed",
+      "UPDATE audit_events SET at = at + 1 WHERE id = 1; INSERT INTO audit_events SELECT 0, org,"
+      " job, event, attempt, at, actor_type, actor_id, request_id, correlation_id, detail, subject"
+      " FROM audit_events WHERE id = 5", 1, -1, "changed" },
+    { "one is put in and the last of the seal changed",
+      "UPDATE audit_events SET at = at + 1 WHERE id = (SELECT last_id FROM audit_seals WHERE seal ="
+      " 1); INSERT INTO audit_events SELECT 0, org, job, event, attempt, at, actor_type, actor_id,"
+      " request_id, correlation_id, detail, subject FROM audit_events WHERE id = 5", 1, -1,
+      "changed" },
+    { "events go, and their seals say that they were pruned",
+      "DELETE FROM audit_events WHERE id <= (SELECT last_id FROM audit_seals WHERE seal = 2);"
+      "UPDATE audit_seals SET pruned_at = sealed_at + 1, marks = NULL WHERE seal <= 2", 1, 0,
+      "no event tells" },
+    { "all events go, and their seals say that they were pruned",
+      "DELETE FROM audit_events; UPDATE audit_seals SET pruned_at = sealed_at + 1, marks = NULL", 3,
+      0, "no event tells" },
     { "two change places",
       "UPDATE audit_events SET id = -5 WHERE id = 5; UPDATE audit_events SET id = 5 WHERE id = 6;"
       "UPDATE audit_events SET id = 6 WHERE id = -5", 2, 5, "changed" },
@@ -253,6 +273,19 @@ TEST_EACH_DB(OPS_11_events_and_seals_cannot_be_changed_by_way_of_sql)
         EXPECT(!tx_execute(&tx, tries[i], &err));
         tx_end(&tx);
     }
+}
+
+// A check is done in pieces of 20 seals.
+TEST_EACH_DB(OPS_11_a_chain_of_many_seals_is_checked_to_its_end)
+{
+    for (int i = 0; i < 45; i++) {
+        must_enqueue(box, "report");
+        seal_some(box, 1, true);
+    }
+    struct report report = check(box);
+    EXPECT_INT(report.checked.findings, 0);
+    EXPECT_INT(report.checked.seals, 45);
+    EXPECT_INT(report.checked.unsealed, 0);
 }
 
 // ----- two at once

@@ -99,3 +99,46 @@ TEST_EACH_DB(COPY_of_a_store_that_contradicts_itself_is_kept_by_force)
     EXPECT(strstr(copy_box(box, false), "contradict each other") != NULL);
     EXPECT_STR(str_of(copy_box(box, true)), "");
 }
+
+// Rows are read in pieces of a few megabytes and written in transactions of a few more.
+TEST_EACH_DB(COPY_of_large_rows_is_made_in_smaller_pieces)
+{
+    enum { BYTES = 40 << 10, JOBS = 600 };
+    struct tx tx = {0};
+    struct pawl_error err = {0};
+    struct job job;
+    bool known;
+    char *text = arena_new(test_arena(), char, BYTES);
+    EXPECT(text != NULL);
+    memset(text, 'x', BYTES);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + BYTES - 2, "\"}", 2);
+    struct contract contract = contract_for(box, "report");
+    contract.payload = (struct str){ text, BYTES };
+    box_begin(box, &tx);
+    for (int i = 0; i < JOBS; i++)
+        MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+    box_commit(&tx);
+    EXPECT_STR(str_of(copy_box(box, false)), "");
+}
+
+TEST_EACH_DB(COPY_that_somebody_changed_is_found_out)
+{
+    static const char *const changes[] = {
+        "UPDATE queues SET name = 'q:other' WHERE name = 'q:default'",
+        "UPDATE parked SET due_at = due_at + 1",
+        "UPDATE queues SET paused_at = 1",
+    };
+    struct contract contract = contract_for(box, "report");
+    contract.scheduled_for = box->world.wall + HOURS(1);
+    must_add(box, &contract);
+    for (size_t i = 0; i < countof(changes); i++) {
+        EXPECT_STR(str_of(copy_box(box, false)), "");
+        run_on(other(box), "INSERT INTO schema_migrations (version, name, applied_at)"
+                           " VALUES (1000000, 'unfinished copy', 1);"
+                           "UPDATE store_copy SET finished_at = NULL");
+        run_on(other(box), changes[i]);
+        EXPECT(strstr(copy_box(box, false), "not the same rows") != NULL);
+        remove_other(box);
+    }
+}

@@ -165,7 +165,7 @@ static bool share_one(const char *from, const char *to, struct sharing *s, struc
         return true;
     bool shared = file_share(from, to, err);
     s->files += shared;
-    return shared || !file_there(from);
+    return shared || (lstat(from, &about) != 0 && errno == ENOENT);
 }
 
 static bool share_all(const char *from, const char *to, struct sharing *s, struct pawl_error *err)

@@ -47,6 +47,7 @@ static bool read_file(struct arena *arena, struct str path, struct str *bytes)
     FILE *file = fopen(path.s, "rbe");
     if (!file)
         return false;
+    // defensive: what is open can be looked at
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
         fclose(file);
         errno = ENOENT;
@@ -54,7 +55,7 @@ static bool read_file(struct arena *arena, struct str path, struct str *bytes)
     }
     for (size_t n; (n = fread(part, 1, sizeof(part), file)) > 0;)
         buf_add(&text, (struct str){ part, n });
-    bool whole = !ferror(file) && !text.full;
+    bool whole = !ferror(file) && !text.full;  // defensive: a file that was opened can be read
     fclose(file);
     if (!whole)
         errno = EIO;

@@ -105,6 +105,7 @@ bool outputs_put(struct tx *tx, const struct execution *e, const struct outputs 
 {
     struct problems problems = { .arena = tx->arena };
     struct policy policy;
+    // defensive: the commit has asked for the policy, and the connection remembers it
     if (!policy_load(tx, e->policy, &policy, err))
         return false;
     for (size_t i = 0; i < outputs->count; i++) {

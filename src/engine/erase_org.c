@@ -118,6 +118,7 @@ static bool step(struct tx *tx, struct org_erasing *e, struct pawl_error *err)
         e->jobs += (int64_t)own.count;
         return true;
     }
+    // defensive: nothing was held back before it, and setting a pragma does not fail
     if (!tx_overwrite(tx, err))
         return false;
     for (size_t i = 0; i < own.count; i++)

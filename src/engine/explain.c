@@ -47,7 +47,7 @@ void explain_say(struct explaining *x, enum cause cause)
 
 void explain_also(struct explaining *x, enum cause cause)
 {
-    if (x->out->also_count < ALSO_MAX)
+    if (x->out->also_count < ALSO_MAX)  // defensive: so many are not true of one job at once
         x->out->also[x->out->also_count++] = reason(x, cause);
 }
 

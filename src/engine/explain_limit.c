@@ -28,7 +28,7 @@ static void tell_running(struct explaining *x, const struct gate *gate)
     x->facts.at[FACT_COUNT] = str_format(x->tx->arena, "%lld of %lld",
                                          (long long)gate->use.running,
                                          (long long)gate->limit.max_running);
-    x->facts.at[FACT_BY] = own && !limited && gate->use.oldest
+    x->facts.at[FACT_BY] = own && !limited
         ? str_format(x->tx->arena, ", the oldest since %.*s",
                                           STR(time_text(x->tx->arena, gate->use.oldest)))
         : S("");

@@ -25,6 +25,7 @@ static bool tell(struct tx *tx, const struct type_pause *pause, enum event event
                  struct pawl_error *err)
 {
     struct str name;
+    // defensive: the name was asked for with the job that ended, or with the pauses that are on
     if (!name_text(tx, NAME_JOB_TYPE, pause->type, &name, err))
         return false;
     SCOPED(json) json_t *detail = json_pack("{s:o}", "until",

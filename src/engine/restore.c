@@ -228,6 +228,7 @@ static bool put_aside(struct putting *p, struct pawl_error *err)
                     p->store.s);
     if (why.code != PAWL_DAMAGED)
         return fail(err, why.code, "%s", why.message);
+    // defensive: SQLite takes its log away when it closes a file, unless somebody else has it open
     return !file_there(log) || file_move(log, beside(p, p->aside, "-wal"), err);
 }
 

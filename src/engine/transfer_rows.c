@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-enum { PIECE_ROWS_MIN = 32,
-       PIECE_ROWS_MAX = 256,  // read at once: a row may have two texts of a megabyte
+enum { PIECE_ROWS_MAX = 256,  // read at once: a row may have two texts of a megabyte
        PIECE_BYTES = 4 << 20,
        COMPARE_ROWS = 64,     // of each store at once
        COMMIT_ROWS = 4096,    // in one transaction of the target's, ...
@@ -81,13 +80,12 @@ static const struct value *last_of(const struct piece *piece)
     return piece->values + (piece->rows - 1) * piece->columns;
 }
 
-// So many as will probably have PIECE_BYTES, going by those before.
+// So many as will probably have PIECE_BYTES, going by those before. Never very few: the rows of one
+// transaction have less than COMMIT_BYTES before its last piece.
 static size_t next_limit(const struct piece *piece)
 {
     size_t fit = PIECE_BYTES / (piece->bytes / (piece->rows + 1) + 1);
-    if (fit > PIECE_ROWS_MAX)
-        return PIECE_ROWS_MAX;
-    return fit < PIECE_ROWS_MIN ? PIECE_ROWS_MIN : fit;
+    return fit < PIECE_ROWS_MAX ? fit : PIECE_ROWS_MAX;
 }
 
 bool table_count(struct tx *tx, const struct copied_table *table, int64_t *count,

@@ -16,6 +16,7 @@ struct found {
 
 static bool same_key(const struct key *a, const struct key *b)
 {
+    // defensive: keys of two orgs meet in one slot by a chance of one in 2^40
     return str_eq(a->org_id, b->org_id) && str_eq(a->project_id, b->project_id)
         && str_eq(a->key, b->key);
 }
