@@ -1,4 +1,4 @@
-// The rules at their edges: texts that almost fit, numbers at a bound, times at the end of all time.
+// The rules at their edges: texts that almost fit, numbers at a bound, the end of the calendar.
 #include <string.h>
 
 #include "base/calendar.h"
