@@ -141,6 +141,19 @@ TEST_EACH_DB(EXEC_7_a_commit_phase_that_fails_max_attempts_times_raises_one_aler
     EXPECT(strstr(alert.finish_detail.s, "no route to host") != NULL);
 }
 
+TEST_EACH_DB(EXEC_7_a_commit_phase_of_a_job_with_one_attempt_raises_its_alert_at_once)
+{
+    struct execution e;
+    struct work_error error = { .class = ERROR_DEPENDENCY, .message = S("no route to host") };
+    struct contract contract = contract_with(box, "report", "document");
+    pager(box);
+    must_add(box, &contract);
+    struct lease lease = must_start(box, "A");
+    OK(execution_commit(tx, &lease, &(struct commit){ .finish = true }, &e, err));
+    OK(execution_fail(tx, &lease, &error, &e, err));
+    EXPECT_INT(alerts(box), 1);
+}
+
 // ----- delivering
 
 TEST_EACH_DB(OPS_17_what_was_not_acknowledged_is_taken_again_under_the_same_key)

@@ -438,3 +438,22 @@ TEST_EACH_DB(OPS_22_other_categories_may_have_every_effect)
                                               worker_named("A") });
     }
 }
+
+RULES_TEST(OPS_2_without_a_payload_no_key_is_made_of_it)
+{
+    expect_said(book, "{'job_type': 'invoice.make'}", "payload: is required");
+}
+
+RULES_TEST(OPS_1_ids_that_are_too_long_or_nobodys_are_refused)
+{
+    struct buf text = buf_new(test_arena(), 1 << 16);
+    buf_add(&text, S("{'job_type': 'report.export', 'payload': {}, 'project_id': '"));
+    for (int i = 0; i < 600; i++)
+        buf_add_char(&text, 'A');
+    buf_add(&text, S("'}"));
+    expect_said(book, buf_str(&text).s, "project_id: ");
+    expect_said(book,
+                "{'job_type': 'report.export', 'payload': {}, "
+                "'batch_id': '00000000-0000-7000-8000-000000000001'}",
+                "batch_id: must be");
+}

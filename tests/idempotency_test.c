@@ -137,6 +137,20 @@ TEST_EACH_DB(OPS_5_a_key_whose_job_is_gone_is_free)
     EXPECT(!deduplicated && !id_eq(again.id, job.id));
 }
 
+TEST_EACH_DB(OPS_5_a_record_that_names_a_job_of_another_project_is_nobodys)
+{
+    struct contract contract = keyed(box), other = contract;
+    other.project_id = S("00000000-0000-7000-8000-0000000000a1");
+    struct job job = must_add(box, &contract), theirs = must_add(box, &other), again;
+    bool deduplicated = true;
+    box->damaged = true;
+    box_sql(box, str_format(test_arena(), "UPDATE idempotency_keys SET job = %lld WHERE job = %lld",
+                            (long long)theirs.id.high, (long long)job.id.high)
+                     .s);
+    OK(job_enqueue(tx, &contract, &again, &deduplicated, err));
+    EXPECT(!deduplicated);
+}
+
 // ----- a process that dies
 
 enum moment { BEFORE_COMMIT, AFTER_COMMIT };

@@ -9,6 +9,9 @@
 #include "engine/queue.h"
 #include "engine/schedule.h"
 #include "engine/workers.h"
+#include "model/contract.h"
+#include "model/key_recipe.h"
+#include "model/payload_diff.h"
 #include "rehearsal.h"
 #include "test.h"
 
@@ -65,8 +68,15 @@ static json_t *of_artifact(struct arena *arena)
     return artifact_json(arena, &artifact);
 }
 
+static json_t *of_diff(struct arena *arena)
+{
+    SCOPED(json) json_t *before = json_pack("{s:i, s:s}", "a", 1, "b", "old");
+    SCOPED(json) json_t *after = json_pack("{s:i, s:s}", "a", 2, "b", "new");
+    return payload_diff(arena, before, after);
+}
+
 static json_t *(*const makers[])(struct arena *arena) = {
-    of_key, of_explanation, of_queue, of_schedule, of_run, of_skip, of_limit, of_artifact,
+    of_key, of_explanation, of_queue, of_schedule, of_run, of_skip, of_limit, of_artifact, of_diff,
 };
 
 static int allocations_left;
@@ -113,6 +123,39 @@ TEST(OPS_9_json_for_whose_texts_there_is_no_memory_is_none_or_the_arena_knows)
             SCOPED(json) json_t *value = makers[i](&arena);
             reached = rehearsal_calm();
             EXPECT(!value || arena.failed || json_equal(value, whole));
+        }
+    }
+}
+
+static struct str hash_of(struct arena *arena)
+{
+    struct contract contract = { .job_type = S("report"), .payload = S("{\"a\":1}") };
+    return contract_hash(arena, &contract);
+}
+
+static struct str key_of(struct arena *arena)
+{
+    static const struct str fields[] = { { "a", 1 } };
+    struct recipe recipe = { .kind = RECIPE_FIELDS, .fields = fields, .field_count = 1 };
+    struct contract contract = { .job_type = S("report") };
+    SCOPED(json) json_t *payload = json_pack("{s:i}", "a", 1);
+    return recipe_key(arena, &recipe, &contract, payload, 1);
+}
+
+TEST(OPS_4_a_hash_for_which_there_is_no_memory_is_none_and_is_not_stored)
+{
+    static struct str (*const hashes[])(struct arena * arena) = { hash_of, key_of };
+    for (size_t i = 0; i < countof(hashes); i++) {
+        struct str whole = hashes[i](test_arena());
+        bool made = false;
+        for (int tries = 0; !made; tries++) {
+            SCOPED(arena) struct arena arena = {0};
+            allocations_left = tries;
+            json_set_alloc_funcs(malloc_until_none_left, free);
+            struct str hash = hashes[i](&arena);
+            json_set_alloc_funcs(malloc, free);
+            made = !arena.failed;
+            EXPECT(made ? str_eq(hash, whole) : !str_eq(hash, whole));
         }
     }
 }

@@ -230,3 +230,20 @@ TEST_EACH_DB(JOB_11_a_purge_that_was_interrupted_begins_again)
     EXPECT_INT(cut.ended, 3);
     EXPECT_INT(purge(box, S("q:default"), 3), 7);
 }
+
+// Of the queues of a configuration, and of one that has nothing but a pause.
+TEST_EACH_DB(OPS_3_queues_that_never_had_a_job_are_listed_too)
+{
+    const struct queue_term rows[] = { { S("q:mine"), 4, 1 } };
+    const struct queue_terms terms = { rows, countof(rows) };
+    struct queue_view *queues = NULL;
+    size_t count = 0, before = 0;
+    queue_add(box, (struct wish){ .org = ORG_A });
+    speak_for(box, ORG_A);
+    OK(queues_list(tx, &queues, &before, err));
+    box_sql(box, "INSERT INTO queues (name, created_at) VALUES ('q:rare', 1)");
+    box_sql(box, "INSERT INTO queue_pauses (queue, org, paused_at, paused_by) SELECT q.id, o.id, "
+                 "1, 'somebody' FROM queues q CROSS JOIN orgs o WHERE q.name = 'q:rare'");
+    OK((tx->queue_terms = &terms, queues_list(tx, &queues, &count, err)));
+    EXPECT_INT(count, before + 2);
+}

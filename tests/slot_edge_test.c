@@ -302,3 +302,30 @@ TEST_EACH_DB(SLOT_4_a_slot_is_leased_first_and_started_then)
     OK(execution_start(tx, &lease, &e, err));
     EXPECT_INT(box_number(box, "SELECT started_at FROM job_runs"), e.started_at);
 }
+
+// What the store refuses while a refusal is taken back is told instead of it.
+TEST_EACH_DB(SLOT_8_a_trigger_into_a_full_queue_claims_no_slot)
+{
+    const struct queue_term rows[] = { { S("q:default"), 4, 1 } };
+    const struct queue_terms terms = { rows, countof(rows) };
+    struct schedule s = every_five_minutes();
+    struct job job;
+    must_enqueue(box, "report");
+    s.queue = S("q:default");
+    s.every_us = 0;
+    s.cron = S("*/5 * * * *");
+    s.timezone = S("Europe/Berlin");
+    put(box, &s);
+    to_next_slot(box);
+    REFUSED(PAWL_QUEUE_FULL, (tx->queue_terms = &terms,
+                              slot_trigger(tx, S("ingest"), slot_before_now(box), &job, err)));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM job_runs"), 0);
+    pawl_time slot = slot_before_now(box);
+    struct backfill range = {
+        .from = slot - MINUTES(11),
+        .to = slot - MINUTES(1),
+        .dry_run = true,
+    };
+    OK_FROM(range, slot_backfill(tx, S("ingest"), &range, err));
+    EXPECT_INT(range.claimed_count, 2);
+}

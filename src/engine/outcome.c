@@ -18,8 +18,10 @@ static bool alert(struct tx *tx, const struct ending *ending, struct subject *su
         return true;
     if (ending->dead_letter)
         return alert_raise(tx, subject, ALERT_DEAD_LETTER, err);
-    return policy_is_slot(tx, ending->policy, &slot, err)
-        && (!slot || alert_raise(tx, subject, ALERT_SCHEDULED_FAILED, err));
+    // defensive: the policy came with the job, and is remembered
+    if (!policy_is_slot(tx, ending->policy, &slot, err))
+        return false;
+    return !slot || alert_raise(tx, subject, ALERT_SCHEDULED_FAILED, err);
 }
 
 bool outcome_fail(struct tx *tx, const struct ending *ending, struct pawl_error *err)

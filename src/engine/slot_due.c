@@ -1,6 +1,9 @@
 // What is due of one schedule: which slots there are, what becomes of each, and on to the next.
-#include "base/list.h"
 #include "engine/slot.h"
+
+#include <assert.h>
+
+#include "base/list.h"
 
 enum { DUE_MAX = CATCH_UP_MAX + 1, COUNTED_MAX = 10000 };
 
@@ -24,17 +27,18 @@ static void gather(const struct timetable *t, pawl_time after, pawl_time now, st
     for (size_t i = 0; i < n; i++)
         slots->at[i] = found[n - 1 - i];
     slots->first = n ? slots->at[0] : 0;
-    if (n == DUE_MAX && !timetable_next(t, after, &slots->first))
-        slots->first = slots->at[0];
+    bool found_first = n < DUE_MAX || timetable_next(t, after, &slots->first);
+    assert(found_first);  // it is the oldest of those above, or before it
 }
 
 // How many slots there are from one to another, both included; 0: too many to count.
 static int64_t slots_between(const struct timetable *t, pawl_time from, pawl_time to)
 {
     int64_t n = 1;
-    for (pawl_time slot = from; slot < to && n <= COUNTED_MAX; n++)
-        if (!timetable_next(t, slot, &slot))
-            return n;
+    for (pawl_time slot = from; slot < to && n <= COUNTED_MAX; n++) {
+        bool found = timetable_next(t, slot, &slot);
+        assert(found);  // `to` is one
+    }
     return n <= COUNTED_MAX ? n : 0;
 }
 

@@ -251,9 +251,10 @@ const char *cause_name(enum cause cause)
 static struct str fact_named(struct str name, const struct cause_facts *facts)
 {
     size_t i = 0;
-    while (i < CAUSE_FACTS && !str_eq(name, str_of(holes[i])))
+    while (!str_eq(name, str_of(holes[i]))) {
         i++;
-    assert(i < CAUSE_FACTS);  // every hole of the table has a fact
+        assert(i < CAUSE_FACTS);  // every hole of the table has a fact
+    }
     return facts->at[i];
 }
 

@@ -2,6 +2,8 @@
 // time is the next bit in it, and the next one in the sets of hours, minutes and seconds.
 #include "model/cron.h"
 
+#include <assert.h>
+
 #include "base/calendar.h"
 
 enum { SATURDAY = 6, SUNDAY = 0 };
@@ -18,7 +20,8 @@ struct month {
 
 static uint32_t bit(int64_t n)
 {
-    return n < 0 || n > 31 ? 0 : (uint32_t)1 << n;
+    assert(n <= 31);  // no month has more days
+    return n < 0 ? 0 : (uint32_t)1 << n;
 }
 
 // Bit n of the answer is day n of the month: a week's bits, turned to begin with the first day's,
@@ -86,7 +89,8 @@ uint32_t cron_days(const struct cron *cron, int64_t year, int64_t month)
 // The lowest value at or above `from` / the highest at or below it; -1 when there is none.
 static int64_t at_or_above(uint64_t set, int64_t from)
 {
-    uint64_t left = from > 63 ? 0 : set >> from << from;
+    assert(from <= 63);  // of what is counted here minutes have the most: 60, past the last
+    uint64_t left = set >> from << from;
     return left ? __builtin_ctzll(left) : -1;
 }
 

@@ -1,6 +1,7 @@
 // Reads cron expressions. A row per field says what it may hold; one grammar reads them all:
 // parts between commas, each a value, a range or a star, with an optional step; and the extra words
 // of the two day fields.
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -209,8 +210,8 @@ static void complain(struct reading *reading, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(reading->wrong + reading->wrong_bytes, room, format, args);
     va_end(args);
-    reading->wrong_bytes += n < 0 ? 0 : (size_t)n < room ? (size_t)n
-                                                         : room - 1;
+    assert(n >= 0);  // bytes are written as they are: nothing is to be encoded
+    reading->wrong_bytes += (size_t)n < room ? (size_t)n : room - 1;
 }
 
 static void refuse(struct reading *reading, const struct part *part, struct str text)

@@ -53,7 +53,7 @@ static uint64_t derived(struct str what, struct id id)
     id_format(id, text);
     struct str parts[] = { what, { text, ID_TEXT } };
     uint64_t hash = (uint64_t)hash_short(known, parts, countof(parts));
-    return hash ? hash : 1;  // 0 is no id
+    return hash ? hash : 1;  // defensive: 0 is no id, and one hash in 2^64
 }
 
 struct trace trace_of_job(struct str traceparent, struct id job, int64_t per_million)

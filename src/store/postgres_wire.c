@@ -137,6 +137,7 @@ static bool is_fine(const PGresult *result)
 static PGresult *next_result(PGconn *connection)
 {
     PGresult *result = pq.getResult(connection), *more;
+    // defensive: a statement that was sent has one result, or none when the connection is lost
     while (result && (more = pq.getResult(connection)))
         pq.clear(more);
     return result;
