@@ -190,6 +190,8 @@ struct memo {
 static struct str text_of(struct tx *tx, enum name_kind kind, int64_t id, struct memo *memos)
 {
     struct memo *memo = &memos[(uint64_t)id % MEMO];
+    if (id == 0)
+        return S("");
     if (memo->id != id)
         *memo = name_text(tx, kind, id, &memo->text, NULL) ? (struct memo){ id, memo->text }
                                                            : (struct memo){0};
