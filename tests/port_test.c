@@ -22,7 +22,7 @@ static bool enqueue(struct box *box, struct tx *tx, struct pawl_error *err)
 // Rows are added up with the last of these.
 static bool enqueue_and_count(struct box *box, struct tx *tx, struct pawl_error *err)
 {
-    int64_t org, queue;
+    int64_t org = 0, queue = 0;
     bool done = name_intern(tx, NAME_ORG, box->caller.org_id, &org, err)
              && name_intern(tx, NAME_QUEUE, S("q:default"), &queue, err);
     for (int i = 1; i < 64 && done; i++) {

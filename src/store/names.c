@@ -151,7 +151,7 @@ static int64_t remembered(struct tx *tx, const struct key *key)
 
 static char *copy_of(const char *bytes, size_t n)
 {
-    char *copy = malloc(n);
+    char *copy = malloc(n + 1);
     if (copy)
         memcpy(copy, bytes, n);
     return copy;
