@@ -93,6 +93,34 @@ TEST_EACH_DB(OPS_9_many_operations_are_one_commit_and_each_has_its_answer)
     pipeline_close(pipeline);
 }
 
+static bool enqueue_slowly(struct tx *tx, struct operation *self, struct pawl_error *err)
+{
+    struct enqueue *e = (struct enqueue *)self;
+    world_pass(&e->box->world, SECONDS(1));
+    return run_enqueue(tx, self, err);
+}
+
+TEST_EACH_DB(RUN_10_what_rides_is_committed_with_what_it_rides_with_however_long_it_takes)
+{
+    struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});
+    struct enqueue rider = enqueue_of(box, "a"), carrier = enqueue_of(box, "b"),
+                   next = enqueue_of(box, "c");
+    struct enqueue *all[] = { &rider, &carrier, &next };
+    for (size_t i = 0; i < countof(all); i++) {
+        all[i]->box = box;
+        all[i]->operation.run = enqueue_slowly;
+        all[i]->operation.rides = all[i] == &rider;
+        submit(pipeline, all[i]);
+    }
+    EXPECT_INT(pipeline_round(pipeline), 2);
+    EXPECT_INT(rider.seen, 2);
+    EXPECT_INT(next.answers, 0);
+    EXPECT_INT(pipeline_round(pipeline), 1);
+    for (size_t i = 0; i < countof(all); i++)
+        arena_end(&all[i]->arena);
+    pipeline_close(pipeline);
+}
+
 TEST_EACH_DB(OPS_4_a_repeat_while_the_first_is_being_written_gets_the_same_job)
 {
     struct pipeline *pipeline = open_by_hand(box, (struct pipeline_options){0});

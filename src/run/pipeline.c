@@ -183,7 +183,8 @@ static bool group_begin(struct pipeline *p, struct tx *tx, struct pawl_error *er
 }
 
 // Runs operations until none is left or the transaction has lasted long enough; what was not run
-// stays in `rest`. The first time they hope, and may be joined by more.
+// stays in `rest`. One that rides is not parted from what it rides with. The first time they hope,
+// and may be joined by more.
 static enum group_end group_run(struct pipeline *p, struct line *rest, struct line *group,
                                 bool first)
 {
@@ -199,12 +200,13 @@ static enum group_end group_run(struct pipeline *p, struct line *rest, struct li
     tx.rules = atomic_load(&p->rules);
     tx.hopeful = first;
     int64_t end = world_monotonic(p->world) + p->options.group_us_max;
+    struct operation *operation;
     do {
-        struct operation *operation = line_take(rest);
+        operation = line_take(rest);
         line_add(group, operation);
         if (!attempt(&tx, operation))
             return spoilt(&tx, group);
-    } while (rest->first && world_monotonic(p->world) < end);
+    } while (rest->first && (operation->rides || world_monotonic(p->world) < end));
     struct operation *more = first ? ask_for_more(p, &tx) : NULL;
     if (more) {
         line_add(group, more);

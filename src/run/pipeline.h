@@ -19,7 +19,8 @@ struct operation {
     struct arena *arena;          // what the operation reads and answers lives here; the caller's
     const struct caller *caller;  // in whose name
     bool always;                  // of the runner, which has only so many: not refused when full
-    bool rides;                   // another follows at once, which wakes the writer for both
+    bool rides;                   // another follows at once: the writer is woken for both, and does
+                                  // both in one transaction
     struct pawl_error error;      // the answer: PAWL_OK when it was done
     struct operation *next;       // the pipeline's own
 };

@@ -49,12 +49,13 @@ static void dispatch(struct runner *r)
     if (r->scheduler.answered)
         scheduler_finish(r);
     watch_runs(r);
+    claims_look_at_limits(r);
     bool ticks = tick_is_due(r);
     scheduler_go_on(r, ticks);
     if (ticks)
-        tick_submit(r);
-    claims_look_at_limits(r);
-    claims_go_on(r);
+        tick_submit(r);  // the writer adds a claim to it
+    else
+        claims_go_on(r);
 }
 
 static void *dispatcher_main(void *self)
