@@ -85,24 +85,41 @@ static bool commit_one(struct control *control, double *microseconds, struct paw
     return done;
 }
 
+// Of each turn. Another program that has the disk for a moment spoils one of them.
+struct pickup_times {
+    double commit_p50[TURNS], commit_p99[TURNS], pickup_p50[TURNS], pickup_p99[TURNS];
+    double p50_ratio[TURNS], p99_ratio[TURNS];
+};
+
+static void note_pickup(struct bench *b, struct pickup_times *t)
+{
+    bench_note(b, FIGURE_RAW_COMMIT_P50_US, median(t->commit_p50, TURNS));
+    bench_note(b, FIGURE_RAW_COMMIT_P99_US, median(t->commit_p99, TURNS));
+    bench_note(b, FIGURE_PICKUP_P50_US, median(t->pickup_p50, TURNS));
+    bench_note(b, FIGURE_PICKUP_P99_US, median(t->pickup_p99, TURNS));
+    bench_note(b, FIGURE_PICKUP_P50_OVER_COMMIT, median(t->p50_ratio, TURNS));
+    bench_note(b, FIGURE_PICKUP_P99_OVER_COMMIT, median(t->p99_ratio, TURNS));
+}
+
 static bool measure_pickup(struct bench *b, struct runs *runs, struct control *control,
                            struct pawl_error *err)
 {
-    double commits[SAMPLES], pickups[SAMPLES];
-    long samples = least(SAMPLES, b->options.jobs);
-    for (long i = 0; i < samples; i++) {
-        bench_progress(b, "pickup", i, samples);
-        if (!commit_one(control, &commits[i], err) || !runs_pickup(runs, &pickups[i], err))
-            return false;
+    double commits[SAMPLES / TURNS], pickups[SAMPLES / TURNS];
+    struct pickup_times t;
+    long samples = least(SAMPLES / TURNS, b->options.jobs);
+    for (long turn = 0; turn < TURNS; turn++) {
+        bench_progress(b, "pickup", turn, TURNS);
+        for (long i = 0; i < samples; i++)
+            if (!commit_one(control, &commits[i], err) || !runs_pickup(runs, &pickups[i], err))
+                return false;
+        t.commit_p50[turn] = median(commits, (size_t)samples);
+        t.commit_p99[turn] = quantile(commits, (size_t)samples, 0.99);
+        t.pickup_p50[turn] = median(pickups, (size_t)samples);
+        t.pickup_p99[turn] = quantile(pickups, (size_t)samples, 0.99);
+        t.p50_ratio[turn] = t.pickup_p50[turn] / t.commit_p50[turn];
+        t.p99_ratio[turn] = t.pickup_p99[turn] / t.commit_p50[turn];
     }
-    double commit = median(commits, (size_t)samples), p50 = median(pickups, (size_t)samples);
-    double p99 = quantile(pickups, (size_t)samples, 0.99);
-    bench_note(b, FIGURE_RAW_COMMIT_P50_US, commit);
-    bench_note(b, FIGURE_RAW_COMMIT_P99_US, quantile(commits, (size_t)samples, 0.99));
-    bench_note(b, FIGURE_PICKUP_P50_US, p50);
-    bench_note(b, FIGURE_PICKUP_P99_US, p99);
-    bench_note(b, FIGURE_PICKUP_P50_OVER_COMMIT, p50 / commit);
-    bench_note(b, FIGURE_PICKUP_P99_OVER_COMMIT, p99 / commit);
+    note_pickup(b, &t);
     return true;
 }
 
