@@ -46,6 +46,7 @@ struct pipeline {
 
     struct reach store;  // the writer's
     struct arena arena;
+    size_t left;         // how many waited when the last group was answered
     size_t returning;    // how many of those who were answered came again in time
     bool in_round;  // by hand, the caller's thread is the writer's while a round lasts
 };
@@ -273,6 +274,7 @@ static void count_round(struct pipeline *p, struct line *rest, size_t answered, 
 {
     pthread_mutex_lock(&p->mutex);
     line_put_back(&p->waiting, rest);
+    p->left = p->waiting.count;
     p->figures.operations += (int64_t)answered;
     p->figures.groups++;
     p->figures.alone += (int64_t)alone;
@@ -286,6 +288,14 @@ static void maintain(struct pipeline *p, bool quiet)
     bool now = p->store.db && (quiet || db_wal_bytes(p->store.db) >= LOG_BYTES_MAX);
     if (now && db_checkpoint(p->store.db))
         count(p, &p->figures.checkpoints);
+}
+
+// A database at the end of a wire begins while the answers are given and those who got them make up
+// their minds. If they came again the last time: others may wait for its lock.
+static void begin_ahead(struct pipeline *p)
+{
+    if (p->store.db && p->returning > 0 && !p->options.by_hand)
+        db_begin_ahead(p->store.db);
 }
 
 size_t pipeline_round(struct pipeline *p)
@@ -308,6 +318,7 @@ size_t pipeline_round(struct pipeline *p)
     arena_reset(&p->arena);
     p->in_round = false;
     count_round(p, &rest, answered, alone);
+    begin_ahead(p);
     for (struct operation *o; (o = line_take(&group));)
         o->answered(o);  // the operation is its owner's again
     maintain(p, p->options.by_hand);
@@ -367,26 +378,20 @@ static bool wait_for_return(struct pipeline *p, size_t answered, int64_t took_us
     if (hoped > answered)
         hoped = answered;
     pthread_mutex_lock(&p->mutex);
-    size_t before = p->waiting.count, wanted = before + hoped;
+    size_t wanted = p->left + hoped;
     if (wanted > p->options.group_max)
         wanted = p->options.group_max;
     bool came = wait_for_so_many(p, wanted, world_monotonic(world_real()) + patience);
-    p->returning = came ? hoped : p->waiting.count - before;
+    p->returning = came ? hoped : p->waiting.count - p->left;
     bool waits = p->waiting.first != NULL;
     pthread_mutex_unlock(&p->mutex);
     return waits;
 }
 
-// A database at the end of a wire begins while those who were answered make up their minds. If they
-// came the last time: others may wait for its lock.
-static void begin_for_return(struct pipeline *p, size_t answered, int64_t took_us)
+static void gather(struct pipeline *p, size_t answered, int64_t took_us)
 {
     struct db *db = p->store.db;
-    if (!db || !db_is_distant(db))
-        return;
-    if (p->returning > 0)
-        db_begin_ahead(db);
-    if (!wait_for_return(p, answered, took_us))
+    if (db && db_is_distant(db) && !wait_for_return(p, answered, took_us))
         db_begin_back(db);
 }
 
@@ -396,7 +401,7 @@ static void *write_until_closed(void *self)
     while (wait_for_news(p)) {
         int64_t begun = world_monotonic(world_real());
         size_t answered = pipeline_round(p);
-        begin_for_return(p, answered, world_monotonic(world_real()) - begun);
+        gather(p, answered, world_monotonic(world_real()) - begun);
     }
     return NULL;
 }
