@@ -890,7 +890,7 @@ SELECT instance, started_at FROM instances WHERE alive_until > $1 ORDER BY start
  LIMIT $2;
 
 -- name: instance_leave
-UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2;
+UPDATE instances SET alive_until = 0 WHERE instance = $1 AND boot_id = $2 AND alive_until > 0;
 
 -- ===== audit
 

@@ -254,6 +254,18 @@ TEST_EACH_DB(RUN_5_an_instance_may_enter_twice_and_is_told_of_once)
                1);
 }
 
+// Nor twice of one that left and did not learn of it.
+TEST_EACH_DB(RUN_5_an_instance_may_leave_twice_and_is_told_of_once)
+{
+    struct instance instance = { S("one"), S("boot") };
+    OK(instance_enter(tx, &instance, false, err));
+    for (int i = 0; i < 2; i++)
+        OK(instance_leave(tx, &instance, err));
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event ="
+                               " 'instance.stopped'"),
+               1);
+}
+
 // A piece of nothing but damaged runs is the last one: the same would come again.
 TEST_EACH_DB(RUN_5_a_recovery_of_damaged_runs_only_comes_to_an_end)
 {
