@@ -1,9 +1,11 @@
 // One statement for many rows: its parameters become arrays, of which `unnest` makes rows.
 //
-//   INSERT INTO t (a, b) VALUES ($1, 'x')  INSERT INTO t (a, b) SELECT given.p1, 'x' FROM unnest(…)
-//   UPDATE t SET a = $2 WHERE b = $1       UPDATE t SET a = given.p2 FROM unnest(…) WHERE …
+//   INSERT INTO t (a, b) VALUES ($1, 'x')  INSERT INTO t (a, b) SELECT given.p1, 'x' FROM (…)
+//   UPDATE t SET a = $2 WHERE b = $1       UPDATE t SET a = given.p2 FROM (…) WHERE …
 //
-// Twice as fast as sending single rows without waiting for their answers.
+// Twice as fast as sending single rows without waiting for their answers. All are taken apart side
+// by side: `FROM unnest($1, $2, …)` would first store each of them as a table of its own, which was
+// a third of what inserting jobs cost.
 #include "store/postgres_many.h"
 
 #include <assert.h>
@@ -39,14 +41,11 @@ static void add_with_rows(struct buf *sql, struct str text)
 static void add_rows(const struct postgres *postgres, enum query query, struct buf *sql)
 {
     int count = queries[query].arguments;
-    buf_add(sql, S(" FROM unnest("));
+    buf_add(sql, S(" FROM (SELECT "));
     for (int i = 0; i < count; i++)
-        buf_addf(sql, "%s$%d::%s[]", i > 0 ? ", " : "", i + 1,
-                 types[kind_of(postgres, query, i)].name);
-    buf_add(sql, S(") AS given ("));
-    for (int i = 0; i < count; i++)
-        buf_addf(sql, "%sp%d", i > 0 ? ", " : "", i + 1);
-    buf_add(sql, S(") "));
+        buf_addf(sql, "%sunnest($%d::%s[]) AS p%d", i > 0 ? ", " : "", i + 1,
+                 types[kind_of(postgres, query, i)].name, i + 1);
+    buf_add(sql, S(") AS given "));
 }
 
 // The values of an INSERT without their parentheses.
