@@ -202,17 +202,21 @@ TEST_EACH_DB(OPS_9_a_schema_that_may_not_be_made_is_told_of_and_an_empty_one_is_
 
 TEST_EACH_DB(OPS_9_a_transaction_that_the_server_has_given_up_is_lost)
 {
-    struct pawl_error err = {0};
-    struct tx tx = {0};
-    box_begin(box, &tx);
-    MUST(tx_execute(&tx, "SET LOCAL idle_in_transaction_session_timeout = 1", &err));
-    wait_ms(300);
-    EXPECT_REFUSED(PAWL_BUSY, tx_execute(&tx, "SELECT 1", &err));
-    EXPECT(strstr(err.message, "the connection to the database is lost") != NULL);
-    tx_end(&tx);
-    EXPECT(db_lost(box->db));
-    box_reopen(box);
-    must_enqueue(box, "report");
+    for (int plain = 0; plain < 2; plain++) {
+        struct pawl_error err = {0};
+        struct tx tx = {0};
+        box_begin(box, &tx);
+        MUST(tx_execute(&tx, "SET LOCAL idle_in_transaction_session_timeout = 1", &err));
+        wait_ms(300);
+        bool done = plain ? tx_execute(&tx, "SELECT 1", &err)
+                          : sql_run(&tx, Q_KEY_SEEN, &err, INT(1), INT(1)) && tx_settle(&tx, &err);
+        EXPECT_REFUSED(PAWL_BUSY, done);
+        EXPECT(strstr(err.message, "the connection to the database is lost") != NULL);
+        tx_end(&tx);
+        EXPECT(db_lost(box->db));
+        box_reopen(box);
+        must_enqueue(box, "report");
+    }
 }
 
 // ----- the clock of the database
