@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/world.h"
+#include "store/db.h"
 #include "store/postgres_library.h"
 #include "test.h"
 
@@ -55,7 +56,9 @@ TEST(SLOT_11_a_client_library_that_is_missing_or_too_old_is_named)
 {
     struct pawl_error err = {0};
     library.missing = true;
-    EXPECT_REFUSED(PAWL_STORE, postgres_load(&err));
+    struct db *db = NULL;
+    EXPECT_REFUSED(PAWL_STORE, db_open(&db, &(struct db_options){ .url = S("postgres://h/d") },
+                                       &err));
     EXPECT(strstr(err.message, "install libpq5") != NULL);
     library.missing = false;
     library.old = true;
