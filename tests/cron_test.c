@@ -234,6 +234,19 @@ TEST(SLOT_cron_text_of_any_length_is_judged)
     EXPECT(strstr(err.message, "at most 256 bytes"));
 }
 
+// All words are judged, and as much is said of them as there is room for.
+TEST(SLOT_cron_words_that_are_all_wrong_are_told_as_far_as_they_go)
+{
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+    struct cron cron;
+    struct pawl_error err = {0};
+    const char *text = str_format(test_arena(), "%s %s %s %s", word, word, word, word).s;
+    EXPECT_REFUSED(PAWL_INVALID, cron_parse(str_format(test_arena(), "%s a", text), &cron, &err));
+    EXPECT(strstr(err.message, "minute") && strlen(err.message) > 300);
+    MUST(cron_parse(S(" \t0 0 * * * "), &cron, &err));
+    EXPECT_REFUSED(PAWL_INVALID, cron_parse(S(" 0 0 0 * * * * *"), &cron, &err));
+}
+
 // Rare days are found, and at once: 29 February on a Sunday comes every 28 years, or after 40.
 TEST(SLOT_cron_finds_rare_days)
 {

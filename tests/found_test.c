@@ -178,6 +178,7 @@ TEST_EACH_DB(EXEC_10_after_the_commit_no_step_is_written)
     OK(execution_commit(tx, &lease, &(struct commit){ .finish = true }, &e, err));
     REFUSED(PAWL_ALREADY_COMMITTED, step_put(tx, &lease, S("fetch"), S("1"), &step, err));
     REFUSED(PAWL_ALREADY_COMMITTED, step_fail(tx, &lease, S("fetch"), S("no"), &step, err));
+    REFUSED(PAWL_INVALID, step_fail(tx, &lease, S(""), S("no"), &step, err));
     OK(step_get(tx, &lease, S("fetch"), &step, err));
 }
 

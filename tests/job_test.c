@@ -370,6 +370,30 @@ TEST_EACH_DB(OPS_10_another_org_finds_nothing)
     EXPECT_INT(claim_some(box, "A", 10, &claimed), 0);
 }
 
+TEST_EACH_DB(jobs_are_found_by_all_that_is_asked_for_at_once)
+{
+    struct contract contract = contract_for(box, "report");
+    struct job_list list;
+    contract.serial_key = S("account-1");
+    for (int i = 0; i < 2; i++) {
+        contract.correlation_id = i ? S("one") : S("other");
+        must_add(box, &contract);
+    }
+    struct job_filter filter = { .serial_key = S("account-1"), .limit = 10 };
+    OK(job_find(tx, &filter, &list, err));
+    EXPECT_INT(list.count, 2);
+    filter.correlation_id = S("one");
+    OK(job_find(tx, &filter, &list, err));
+    EXPECT_INT(list.count, 1);
+    filter = (struct job_filter){ .has_state = true, .state = JOB_TIMED_OUT, .limit = 10 };
+    OK(job_find(tx, &filter, &list, err));
+    EXPECT_INT(list.count, 0);
+    box->caller.org_id = S("");
+    filter.state = JOB_FAILED;
+    OK(job_find(tx, &filter, &list, err));
+    EXPECT_INT(list.count, 0);
+}
+
 TEST_EACH_DB(OPS_11_the_audit_trail_tells_the_whole_story)
 {
     struct job job = must_enqueue(box, "report");

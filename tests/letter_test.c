@@ -153,6 +153,26 @@ TEST_EACH_DB(OPS_8_letters_are_grouped_by_what_went_wrong_the_largest_group_firs
     EXPECT_INT(groups.groups[1].count, 1);
 }
 
+// The jobs are met newest first, their ends are not.
+TEST_EACH_DB(OPS_8_the_newest_of_a_group_is_the_one_that_died_last)
+{
+    struct work_error error = { .class = ERROR_VALIDATION, .message = S("disk full") };
+    struct contract contract = contract_for(box, "report");
+    const char *queue = str_cstr(test_arena(), contract.queue);
+    struct execution execution;
+    struct letter_groups groups;
+    struct job first = must_add(box, &contract);
+    struct lease lease = start_type(box, "report", queue);
+    dead(box, "report", "disk full");
+    pass(box, SECONDS(1));
+    OK(execution_fail(tx, &lease, &error, &execution, err));
+    OK(letters_group(tx, &(struct letter_filter){0}, &groups, err));
+    EXPECT_INT(groups.count, 1);
+    EXPECT_INT(groups.groups[0].count, 2);
+    EXPECT(id_eq(groups.groups[0].newest, first.id));
+    EXPECT_INT(groups.groups[0].newest_at - groups.groups[0].oldest_at, SECONDS(1));
+}
+
 TEST_EACH_DB(OPS_8_groups_are_in_the_order_of_their_numbers_however_they_are_met)
 {
     static const char *const errors[] = { "a", "b", "b", "b", "c", "c" };

@@ -329,3 +329,71 @@ TEST_EACH_DB(SLOT_8_a_trigger_into_a_full_queue_claims_no_slot)
     OK_FROM(range, slot_backfill(tx, S("ingest"), &range, err));
     EXPECT_INT(range.claimed_count, 2);
 }
+
+// ----- the end of the calendar
+
+static void to_the_end(struct box *box, int64_t before)
+{
+    pawl_time end = 0;
+    EXPECT(time_parse(S("9999-12-31T23:59:59Z"), &end));
+    pass(box, end + SECONDS(1) - before - world_wall(&box->world.world));
+}
+
+TEST_EACH_DB(SLOT_behind_the_last_slot_of_the_calendar_there_is_none)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_the_end(box, MINUTES(8));
+    tick(box);
+    work(box);
+    EXPECT_INT(seen(box, "ingest").next_at, slot_before_now(box) + MINUTES(5));
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    EXPECT_INT(seen(box, "ingest").next_at, 0);
+    work(box);
+    pass(box, MINUTES(2));
+    EXPECT_INT(tick(box).claimed, 0);
+    struct backfill range = {
+        .from = slot_before_now(box) - MINUTES(1),
+        .to = world_wall(&box->world.world),
+        .dry_run = true,
+    };
+    OK_FROM(range, slot_backfill(tx, S("ingest"), &range, err));
+    EXPECT_INT(range.claimed_count + range.taken_count, 1);
+    s.expected_us = MINUTES(1);
+    put(box, &s);
+    EXPECT_INT(seen(box, "ingest").next_at, 0);
+}
+
+// ----- what is listed
+
+TEST_EACH_DB(SLOT_a_page_without_room_is_empty_and_has_none_behind_it)
+{
+    struct schedule s = every_five_minutes();
+    struct schedule_view view;
+    struct run_list list;
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);
+    OK(schedule_runs(tx, S("ingest"), 0, 0, &list, err));
+    EXPECT(list.count == 0 && list.next == 0);
+    REFUSED(PAWL_NOT_FOUND, schedule_load_row(tx, 4711, &view, err));
+}
+
+TEST_EACH_DB(SLOT_a_schedule_is_paused_by_pawl_where_nobody_asks)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    OK((tx->caller = NULL, schedule_pause(tx, S("ingest"), err)));
+    EXPECT_STR(seen(box, "ingest").paused_by, "pawl");
+}
+
+TEST(SLOT_what_is_not_known_of_a_slot_is_null)
+{
+    const struct run_row run = { .id = 1, .job_name = S("a") };
+    const struct skip_row skip = { .id = 1, .job_name = S("a"), .reason = SKIP_MISFIRE };
+    SCOPED(json) json_t *ran = run_json(test_arena(), &run);
+    SCOPED(json) json_t *skipped = skip_json(test_arena(), &skip);
+    EXPECT(json_is_null(json_object_get(ran, "job_id")));
+    EXPECT(json_is_null(json_object_get(skipped, "slots")));
+}

@@ -19,6 +19,7 @@ static void gather(const struct timetable *t, pawl_time after, pawl_time now, st
 {
     pawl_time found[DUE_MAX], slot = now;
     size_t n = 0;
+    // defensive: no slot is the first of 1970, long before any clock that is right
     while (n < DUE_MAX && timetable_last(t, slot, &slot) && slot > after) {
         found[n++] = slot;
         slot -= 1;
@@ -27,8 +28,10 @@ static void gather(const struct timetable *t, pawl_time after, pawl_time now, st
     for (size_t i = 0; i < n; i++)
         slots->at[i] = found[n - 1 - i];
     slots->first = n ? slots->at[0] : 0;
-    bool found_first = n < DUE_MAX || timetable_next(t, after, &slots->first);
-    assert(found_first);  // it is the oldest of those above, or before it
+    if (n == DUE_MAX) {
+        bool found_first = timetable_next(t, after, &slots->first);
+        assert(found_first);  // it is the oldest of those above, or before it
+    }
 }
 
 // How many slots there are from one to another, both included; 0: too many to count.

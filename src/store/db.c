@@ -206,14 +206,14 @@ static pawl_time store_time(struct db *db, pawl_time now, int64_t monotonic, paw
     return now;
 }
 
-static bool read_wall(struct tx *tx, pawl_time *wall, struct pawl_error *err)
+static pawl_time read_wall(struct tx *tx)
 {
     struct db *db = tx->db;
-    if (db->driver->read_clock)
-        return db->driver->read_clock(db, wall, &tx->monotonic, err);
+    pawl_time wall = world_wall(db->world);
     tx->monotonic = world_monotonic(db->world);
-    *wall = world_wall(db->world);
-    return true;
+    if (db->driver->read_clock)
+        db->driver->read_clock(db, &wall, &tx->monotonic);
+    return wall;
 }
 
 static bool pass(struct db *db, enum fault_point point, struct pawl_error *err)
@@ -295,11 +295,7 @@ bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, struct tx *
         tx_end(tx);
         return false;
     }
-    pawl_time wall;
-    if (!read_wall(tx, &wall, err)) {
-        tx_end(tx);
-        return false;
-    }
+    pawl_time wall = read_wall(tx);
     tx->now = store_time(db, wall, tx->monotonic, newest);
     if (mode == TX_WRITE && tx->monotonic >= db->look_for_space_at) {
         if (db->driver->look_for_space)

@@ -148,22 +148,17 @@ static bool schema_moved(struct db *db)
 // The database's clock is the only one that all processes share. In a world that is not the real
 // one, time is the world's. By the clock of this process it was read after the transaction had
 // begun and waited for its lock, as long as the server says; it begins after it was sent.
-static bool read_clock(struct db *db, pawl_time *now, int64_t *monotonic, struct pawl_error *err)
+static void read_clock(struct db *db, pawl_time *now, int64_t *monotonic)
 {
     struct postgres *postgres = postgres_of(db);
-    *now = world_wall(db->world);
-    *monotonic = world_monotonic(db->world);
     if (db->world != world_real())
-        return true;
-    if (!wire_read(postgres, err))
-        return false;
+        return;
     const PGresult *result = postgres->clock.result;
-    assert(result);
+    assert(result);  // it was read with the begin, or by the look at the store
     *now = strtoll(pq.getvalue(result, 0, 0), NULL, 10);
     int64_t read_at = postgres->begun + strtoll(pq.getvalue(result, 0, 1), NULL, 10);
     if (read_at < *monotonic)  // else somebody has set the calendar meanwhile
         *monotonic = read_at;
-    return true;
 }
 
 // The commit goes behind what is on its way, and is not done if any of that is refused; only how
@@ -348,12 +343,13 @@ static void ring(struct db *db)
     struct postgres *postgres = postgres_of(db);
     struct pawl_error unseen;
     char news[256];
-    size_t before = postgres->sent_count;
+    assert(postgres->sent_count == 0);  // of the last transaction all was read
     snprintf(news, sizeof news, "%s %s", postgres->url.schema, db->ringer);
     bool sent = wire_bind(postgres, VALUES(TEXT(str_of(news))), 1, &unseen)
+             // defensive: a schema and a name are never too long to be sent
              && say(postgres, PHRASE_RING, 1, NULL, &unseen);
     if (sent)  // a ring that is lost is no harm: whoever waits looks once in a while
-        wire_let_go(postgres, before);
+        wire_let_go(postgres);
 }
 
 static bool copy(struct db *db, const char *path, const struct copy_watch *watch,

@@ -29,8 +29,8 @@ struct db_driver {
     bool (*commit)(struct db *db, struct pawl_error *err);
     void (*rollback)(struct db *db);
     // The calendar's time for a transaction that has begun, and the time by the monotonic clock
-    // just before that. NULL: the world's.
-    bool (*read_clock)(struct db *db, pawl_time *now, int64_t *monotonic, struct pawl_error *err);
+    // just before that; the world's come in. NULL: they are the world's.
+    void (*read_clock)(struct db *db, pawl_time *now, int64_t *monotonic);
     bool (*execute)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*execute_application)(struct db *db, const char *sql, struct pawl_error *err);
     bool (*start)(struct db *db, enum query query, const struct value *values, size_t count,

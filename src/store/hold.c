@@ -103,8 +103,9 @@ bool hold_take_any(struct hold *hold, struct str store_url, struct str stem, str
 
 bool hold_keep(struct hold *hold, struct str name, struct pawl_error *err)
 {
-    if (!hold->server || server_lock_lives(hold->server))
+    if (!hold->server || (hold->taken && server_lock_lives(hold->server)))
         return true;
+    hold->taken = false;  // a session that lives and could not take it has nothing to keep
     return server_lock_reopen(hold->server, err) && lock_name(hold, name, err);
 }
 

@@ -19,6 +19,8 @@ static const struct row {
     { "57014", PAWL_BUSY, .lost = false, NULL },  // query_canceled: statement_timeout is over
     { "25006", PAWL_BUSY, .lost = true,           // read_only_sql_transaction
       "the server has become read only, a standby perhaps: name all its hosts in the URL" },
+    { "25P03", PAWL_BUSY, .lost = true, NULL },  // idle_in_transaction_session_timeout is over
+    { "25P04", PAWL_BUSY, .lost = true, NULL },  // transaction_timeout is
     { "53100", PAWL_DISK_FULL, .lost = false, "the server's disk is full: make room there" },
     { "53200", PAWL_NO_MEMORY, .lost = false, NULL },
     { "53", PAWL_BUSY, .lost = false, NULL },    // other resources
@@ -51,6 +53,7 @@ bool(postgres_failed)(struct postgres *postgres, PGresult *result, const char *w
         return fail(err, row->code, "%s: others have had the store for %lld ms: try again",
                     postgres->url.shown, (long long)(postgres->busy_us / 1000));
     }
+    // defensive: a server that ends a session does so with one of the codes above
     bool lost = row->lost || !state || pq.status(connection) == CONNECTION_BAD;
     postgres->db.lost |= lost;
     if (lost)

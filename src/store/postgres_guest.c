@@ -37,9 +37,11 @@ bool postgres_execute_application(struct db *db, const char *sql, struct pawl_er
 {
     SCOPED(arena) struct arena arena = {0};
     struct str block = block_of(postgres_of(db), &arena, sql);
-    if (!block.s || arena.failed)
+    if (arena.failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
+    if (!block.s)
         return fail(err, PAWL_USAGE, "statement refused: %s",
-                    block.s ? "no memory for it" : pq.errorMessage(postgres_of(db)->connection));
+                    pq.errorMessage(postgres_of(db)->connection));
     return postgres_execute(db, block.s, err);
 }
 
@@ -67,7 +69,7 @@ static bool set_and_look(struct postgres *postgres, const char *terms, struct ar
         return false;
     *ours = str_dup(arena, str_of(pq.getvalue(result, 0, 0)));
     pq.clear(result);
-    return true;
+    return !arena->failed || fail(err, PAWL_NO_MEMORY, "no memory to look at Pawl's tables");
 }
 
 // Of two lines in the order of their names.

@@ -104,8 +104,10 @@ static bool make(struct postgres *postgres, struct phrase one, enum query query,
         return false;
     struct str text = text_for_many(postgres, &postgres->arena, query);
     struct str name = str_format(&postgres->arena, "%s_many", one.name);
-    if (postgres->arena.failed)
+    if (postgres->arena.failed) {
+        postgres->arena.failed = false;  // asked for once more there may be some
         return fail(err, PAWL_NO_MEMORY, "no memory for a statement");
+    }
     postgres->names_for_many[query] = name.s;
     postgres->texts_for_many[query] = text.s;
     return true;

@@ -5,6 +5,7 @@
 // very process that the first has used last, unless others are quicker: then it is noticed later,
 // by statements that nobody has prepared (postgres_error.c).
 #include <poll.h>
+#include <stdlib.h>
 
 #include "store/postgres.h"
 
@@ -13,10 +14,8 @@ enum { PATIENCE_MS = 2000 };  // one that keeps sessions may have none left for 
 
 static int64_t process_of(const PGresult *result)
 {
-    int64_t process = 0;
-    bool known = pq.resultStatus(result) == PGRES_TUPLES_OK
-              && str_int(str_of(pq.getvalue(result, 0, 0)), &process);
-    return known ? process : 0;
+    bool known = pq.resultStatus(result) == PGRES_TUPLES_OK;
+    return known ? strtoll(pq.getvalue(result, 0, 0), NULL, 10) : 0;
 }
 
 static bool is_answered(PGconn *connection)

@@ -112,17 +112,17 @@ bool wire_expects(const struct postgres *postgres)
 
 void wire_hurry(struct postgres *postgres)
 {
+    assert(postgres->sent_count > 0);
     struct sent *last = postgres->sent + postgres->sent_count - 1;
-    if (postgres->sent_count > 0 && !last->synced)
-        last->synced = pq.pipelineSync(postgres->connection);
+    assert(!last->synced);
+    last->synced = pq.pipelineSync(postgres->connection);
 }
 
-void wire_let_go(struct postgres *postgres, size_t from)
+void wire_let_go(struct postgres *postgres)
 {
-    for (size_t i = from; i < postgres->sent_count; i++)
+    for (size_t i = 0; i < postgres->sent_count; i++)
         postgres->sent[i].let_go = true;
-    if (postgres->sent_count > from)
-        wire_hurry(postgres);
+    wire_hurry(postgres);
 }
 
 // ----- reading

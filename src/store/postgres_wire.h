@@ -41,6 +41,6 @@ void wire_forget(struct answer *answer);
 // What was sent is done at once; its answers are read later.
 void wire_hurry(struct postgres *postgres);
 
-// What was sent since there were `from` statements on the way is a transaction of its own, which
-// begins at once, and nobody cares what becomes of it.
-void wire_let_go(struct postgres *postgres, size_t from);
+// All that is on its way is a transaction of its own, which begins at once, and nobody cares what
+// becomes of it.
+void wire_let_go(struct postgres *postgres);

@@ -420,7 +420,7 @@ bool sqlite_execute_application(struct db *db, const char *sql, struct pawl_erro
     sqlite_of(db)->application = sqlite_of(db)->uncounted = true;
     bool done = sqlite_execute(db, sql, err);
     sqlite_of(db)->application = false;
-    // defensive: `authorize` lets no statement end it, and SQLite reports what a conflict has ended
+    // defensive: no statement may end it (`authorize`), and SQLite tells what a conflict has ended
     return done && sqlite_still_inside(sqlite_of(db), err);
 }
 

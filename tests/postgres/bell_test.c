@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "process.h"
 
 #include "store/bell.h"
 #include "store/postgres_library.h"
@@ -201,22 +202,29 @@ static PostgresPollingStatusType poll_on(PGconn *connection)
     return PGRES_POLLING_READING;
 }
 
+static PostgresPollingStatusType poll_writing(PGconn *connection)
+{
+    (void)connection;
+    return PGRES_POLLING_WRITING;
+}
+
 static ExecStatusType is_refused(const PGresult *result)
 {
     (void)result;
     return PGRES_FATAL_ERROR;
 }
 
-enum way { NO_START, BAD_START, NO_POLL, NO_END, NO_QUERY, NO_LISTEN, WAYS };
+enum way { NO_START, BAD_START, NO_POLL, NO_END, NO_WRITE, NO_QUERY, NO_LISTEN, WAYS };
 
 static void fail_by(enum way way)
 {
     const struct libpq real = pq;
-    struct libpq by[WAYS] = { real, real, real, real, real, real };
+    struct libpq by[WAYS] = { real, real, real, real, real, real, real };
     by[NO_START].connectStartParams = start_nothing;
     by[BAD_START].status = is_bad;
     by[NO_POLL].connectPoll = poll_failed;
     by[NO_END].connectPoll = poll_on;
+    by[NO_WRITE].connectPoll = poll_writing;
     by[NO_QUERY].sendQuery = refuse_query;
     by[NO_LISTEN].resultStatus = is_refused;
     pq = by[way];
@@ -243,6 +251,7 @@ TEST_EACH_DB(RUN_10_a_session_that_is_lost_listens_again_whatever_fails_on_the_w
     for (enum way way = 0; way < WAYS; way++) {
         pq.consumeInput = refuse_input;
         EXPECT(!server_bell_look(bell, now) && !server_bell_hears(bell));
+        EXPECT(!server_bell_look(bell, now));  // it is not time yet
         pq = real;
         fail_by(way);
         for (int i = 0; i < LOOKS; i++)
@@ -254,6 +263,24 @@ TEST_EACH_DB(RUN_10_a_session_that_is_lost_listens_again_whatever_fails_on_the_w
         EXPECT(news && server_bell_hears(bell));  // something may have been told meanwhile
         EXPECT(server_bell_posted(bell) && !server_bell_posted(bell));
     }
+    server_bell_close(bell);
+}
+
+// What is its own stands between what others tell.
+TEST_EACH_DB(RUN_10_news_of_others_are_heard_whatever_comes_behind_them)
+{
+    static const char *const told[] = { "pawl you", "pawl me", "other you", "pawl you" };
+    struct server_bell *bell = NULL;
+    struct pawl_error err = {0};
+    int64_t until;
+    MUST(server_bell_open(&bell, box->url, "me", &err));
+    for (size_t i = 0; i < countof(told); i++)
+        box_sql(box, str_format(test_arena(), "NOTIFY pawl_news, '%s'", told[i]).s);
+    wait_ms(200);
+    struct pollfd fd = server_bell_poll(bell, &until);
+    EXPECT_INT(poll(&fd, 1, 10000), 1);
+    EXPECT(server_bell_look(bell, 0));
+    EXPECT(!server_bell_look(bell, 0) && !server_bell_posted(bell));
     server_bell_close(bell);
 }
 

@@ -1,8 +1,13 @@
 // What the application's SQL may do in a transaction of Pawl's on a server, and what it may not.
 #include "fixture.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "process.h"
+#include "rehearsal.h"
 #include "store/guest.h"
 
 static void enter(struct box *box, struct tx *tx)
@@ -205,4 +210,76 @@ TEST_EACH_DB(OPS_9_a_guest_whose_session_ends_leaves_nothing)
         box_reopen(box);
         EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices, ended"), 0);
     }
+}
+
+// Without memory to compare Pawl's tables by, what the statement has done to them is not known.
+TEST_EACH_DB(EXEC_6_without_memory_the_application_is_told_that_and_nothing_else)
+{
+    struct pawl_error err = {0};
+    struct tx tx = {0};
+    int64_t refused = 0;
+    enter(box, &tx);
+    for (int64_t n = 1; n == refused + 1; n++) {
+        rehearsal_arenas(n);
+        bool done = guest_execute(&tx, "INSERT INTO invoices VALUES (1, '1')", &err);
+        refused += rehearsal_calm();
+        if (n == refused)
+            EXPECT_REFUSED(PAWL_NO_MEMORY, done);
+        else
+            EXPECT(done);
+    }
+    EXPECT(refused >= 3);
+    MUST(guest_leave(&tx, &err));
+    box_commit(&tx);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM invoices"), 1);
+}
+
+// ----- threads take turns
+
+static struct {
+    struct db *db;
+    atomic_int signals;
+    atomic_bool waits, in;
+} turn;
+
+static void count_signal(int number)
+{
+    (void)number;
+    turn.signals++;
+}
+
+static void *take_turn(void *self)
+{
+    (void)self;
+    turn.waits = true;
+    db_hold(turn.db);
+    turn.in = true;
+    db_release(turn.db);
+    return NULL;
+}
+
+TEST_EACH_DB(EXEC_6_a_signal_gives_nobody_a_turn)
+{
+    enum { SIGNALS = 20 };
+    struct pawl_error err = {0};
+    struct sigaction count = { .sa_handler = count_signal }, before;
+    struct db_options options = { .url = box->url, .world = &box->world.world, .shared = true };
+    pthread_t other;
+    MUST(db_open(&turn.db, &options, &err));
+    EXPECT_INT(sigaction(SIGUSR1, &count, &before), 0);
+    db_hold(turn.db);
+    EXPECT_INT(pthread_create(&other, NULL, take_turn, NULL), 0);
+    while (!turn.waits)
+        wait_ms(1);
+    for (int i = 0; i < SIGNALS; i++) {
+        EXPECT_INT(pthread_kill(other, SIGUSR1), 0);
+        while (turn.signals <= i)
+            wait_ms(1);
+        EXPECT(!turn.in);
+    }
+    db_release(turn.db);
+    EXPECT_INT(pthread_join(other, NULL), 0);
+    EXPECT(turn.in);
+    EXPECT_INT(sigaction(SIGUSR1, &before, NULL), 0);
+    db_close(turn.db);
 }

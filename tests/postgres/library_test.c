@@ -1,7 +1,7 @@
 // Every call of libpq fails once while a store is opened, a name is held, the bell is heard, a job
 // is enqueued and the application's SQL runs: the connection is cut just before it, or the library
-// refuses it as it does without memory. Whoever asked is told, and what is asked for once more is
-// there once.
+// refuses it as it does without memory; and so does each of our own allocations. Whoever asked is
+// told, and what is asked for once more is there once.
 //
 // NTH_STRIDE=1, or rehearsals, try every call; a sample tries one in so many.
 #include <stdio.h>
@@ -16,12 +16,15 @@
 #include "store/postgres_library.h"
 #include "torture.h"
 
-enum kind { KIND_CUT, KIND_REFUSED, KINDS };
+// KIND_ENDED: the library refuses that call and all that follow.
+enum kind { KIND_CUT, KIND_REFUSED, KIND_ENDED, KIND_MEMORY, KINDS };
+static const char *const kinds[KINDS] = { "cut", "refused", "refused from there on", "memory" };
 
 static struct {
     struct libpq real;
     struct fault_counter faults;
     enum kind kind;
+    bool cut_next;  // the connection that is used next, for once
 } library;
 
 // Whether the library is to refuse this call. A connection is cut as a wire is: both ends learn of
@@ -29,9 +32,11 @@ static struct {
 static bool refuses(PGconn *connection)
 {
     bool hit = faults_hit(&library.faults);
-    if (hit && library.kind == KIND_CUT && connection)
+    if (connection && (library.cut_next || (hit && library.kind == KIND_CUT))) {
         shutdown(library.real.socket(connection), SHUT_RDWR);
-    return hit && library.kind == KIND_REFUSED;
+        library.cut_next = false;
+    }
+    return hit && library.kind != KIND_CUT;
 }
 
 #define FAILING(type, name, failure, parameters, arguments)           \
@@ -130,12 +135,25 @@ static bool enqueue(struct box *box, struct db *db, const char *key, struct pawl
     return job_enqueue(&tx, &contract, &job, &known, err) && tx_commit(&tx, err);
 }
 
+// By the database's clock.
 static bool use_store(struct box *box, const char *key, struct pawl_error *err)
 {
     struct db *db = NULL;
-    bool done = db_open(&db, &(struct db_options){ .url = box->url, .world = &box->world.world },
-                        err)
-             && enqueue(box, db, key, err);
+    bool done = db_open(&db, &(struct db_options){ .url = box->url }, err)
+             && enqueue(box, db, key, err) && db_scrub(db, true, err);
+    db_close(db);
+    return done;
+}
+
+// In a schema of its own, which is there when it is asked for once more.
+static bool make_store(struct box *box, const char *key, struct pawl_error *err)
+{
+    struct db *db = NULL;
+    SCOPED(arena) struct arena arena = {0};
+    struct str url = str_format(&arena, "%.*s&schema=s_%s", STR(box->url), key);
+    if (arena.failed)
+        return fail(err, PAWL_NO_MEMORY, "no memory to name a store");
+    bool done = db_open(&db, &(struct db_options){ .url = url, .any_version = true }, err);
     db_close(db);
     return done;
 }
@@ -183,11 +201,41 @@ static bool let_guest_in(struct box *box, const char *key, struct pawl_error *er
     return done;
 }
 
+static bool look_behind_wall(struct box *box, const char *key, struct pawl_error *err)
+{
+    SCOPED(arena) struct arena arena = {0};
+    struct db *db = NULL;
+    (void)key;  // it makes nothing
+    bool done = db_open(&db, &(struct db_options){ .url = box->url, .read_only = true }, err);
+    if (done) {
+        SCOPED(tx) struct tx tx = {0};
+        done = tx_begin(db, TX_READ, &arena, &tx, err);
+        tx.caller = &box->caller;
+        done = done && caller_wall(&tx, err) && tx_commit(&tx, err);
+    }
+    db_close(db);
+    return done;
+}
+
 static bool hold_name_of(struct box *box, const char *key, struct pawl_error *err)
 {
     struct hold hold = {0};
     bool done = hold_take(&hold, box->url, str_of(key), err)
              && hold_keep(&hold, str_of(key), err);
+    hold_give(&hold);
+    return done;
+}
+
+// The session is lost, and another one takes the name.
+static bool hold_name_again(struct box *box, const char *key, struct pawl_error *err)
+{
+    struct hold hold = {0};
+    bool done = hold_take(&hold, box->url, str_of(key), err);
+    if (done) {
+        library.cut_next = true;
+        done = hold_keep(&hold, str_of(key), err);
+        library.cut_next = false;
+    }
     hold_give(&hold);
     return done;
 }
@@ -210,7 +258,10 @@ static const struct deed {
     { use_store, "pawl_jobs WHERE idempotency_key" },
     { begin_ahead, "pawl_jobs WHERE idempotency_key" },
     { let_guest_in, "notes WHERE text" },
+    { make_store, NULL },
+    { look_behind_wall, NULL },
     { hold_name_of, NULL },
+    { hold_name_again, NULL },
     { hear_bell, NULL },
 };
 
@@ -227,11 +278,12 @@ static bool fail_nth(struct box *box, const struct deed *deed, enum kind kind, i
 {
     struct pawl_error told = {0}, err = {0};
     char key[32];
-    snprintf(key, sizeof key, "%d-%d-%lld", (int)(deed - deeds), (int)kind, (long long)n);
+    snprintf(key, sizeof key, "%d_%d_%lld", (int)(deed - deeds), (int)kind, (long long)n);
     library.kind = kind;
-    library.faults = (struct fault_counter){ .fail_at = n };
-    bool done = deed->run(box, key, &told), reached = library.faults.failed > 0;
-    library.faults = (struct fault_counter){0};
+    struct fault_counter *faults = kind == KIND_MEMORY ? &memory_faults : &library.faults;
+    *faults = (struct fault_counter){ .fail_at = n, .fails_on = kind == KIND_ENDED };
+    bool done = deed->run(box, key, &told), reached = faults->failed > 0;
+    *faults = (struct fault_counter){0};
     if (!reached)
         return false;
     bool again = deed->run(box, key, &err);
@@ -243,8 +295,7 @@ static bool fail_nth(struct box *box, const struct deed *deed, enum kind kind, i
                  && (!deed->made || made(box, deed, key) == 1);
     if (!survived)
         print_message("deed %d, %s, call %lld: %s (after `%s`)\n", (int)(deed - deeds),
-                      kind == KIND_CUT ? "cut" : "refused", (long long)n, err.message,
-                      told.message);
+                      kinds[kind], (long long)n, err.message, told.message);
     torture_count(t, survived);
     return true;
 }

@@ -207,3 +207,18 @@ TEST_EACH_DB(SLOT_11_a_server_whose_disk_is_full_says_so_and_goes_on_when_it_is_
     }
     PQfinish(administrator);
 }
+
+// ----- news that nobody may send
+
+TEST_EACH_DB(RUN_10_a_ring_that_the_server_refuses_harms_nobody)
+{
+    struct str name = box_text(box, "SELECT current_database()");
+    PGconn *administrator = as_administrator(str_cstr(test_arena(), name));
+    administer(administrator, "REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM public");
+    for (int i = 0; i < 3; i++)
+        must_enqueue(box, "report");
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 3);
+    administer(administrator, "GRANT EXECUTE ON FUNCTION pg_notify(text, text) TO public");
+    must_enqueue(box, "report");
+    PQfinish(administrator);
+}
