@@ -4,9 +4,8 @@
 
 #include "cli/annotate.h"
 #include "cli/audit.h"
-#include "cli/backend.h"
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/value.h"
@@ -15,10 +14,7 @@
 #include "model/json_field.h"
 #include "model/text_rule.h"
 
-enum { LIMIT_DEFAULT = 20,
-       PAGE_EVENTS = 100,
-       SEALS_AT_ONCE = 20,
-       NOTE_BYTES = 60 };  // --json shows all
+enum { SEALS_AT_ONCE = 20, NOTE_BYTES = 60 };  // --json shows all
 
 bool audit_on_store(const struct cli *cli, struct pawl_error *err)
 {
@@ -32,22 +28,10 @@ bool audit_on_store(const struct cli *cli, struct pawl_error *err)
 static const char *const headings[] = { "ID", "AT", "EVENT", "BY", "ABOUT", "TYPE", "ATTEMPT",
                                         "NOTE" };
 
-struct listing {
-    struct cli *cli;
-    int64_t left;
-    struct page page;
-    struct items items;
-    struct table table;
-};
-
-static bool show_event(void *self, const json_t *event, struct pawl_error *err)
+static void add_event(struct listing *listing, const json_t *event)
 {
-    struct listing *listing = self;
     struct table *table = &listing->table;
     struct str job = object_text(event, "job_id");
-    listing->left--;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, event, err);
     table_add_number(table, object_number(event, "event_id"));
     table_add(table, object_text(event, "at"));
     table_add(table, object_text(event, "event"));
@@ -56,7 +40,11 @@ static bool show_event(void *self, const json_t *event, struct pawl_error *err)
     table_add(table, object_text(event, "job_type"));
     table_add_number(table, object_number(event, "attempt"));
     table_add(table, text_clip(object_text(json_object_get(event, "detail"), "text"), NOTE_BYTES));
-    return true;
+}
+
+static bool next_events(struct listing *listing, struct pawl_error *err)
+{
+    return listing->cli->backend->events(listing->cli, listing->about, &listing->page, err);
 }
 
 static bool wanted(struct cli *cli, struct event_filter *filter, struct pawl_error *err)
@@ -78,27 +66,13 @@ static bool wanted(struct cli *cli, struct event_filter *filter, struct pawl_err
 
 static bool list(struct cli *cli, struct pawl_error *err)
 {
-    struct listing listing = {
-        .cli = cli,
-        .left = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT) : LIMIT_DEFAULT,
-        .page = { .show = show_event, .self = &listing },
-        .table = table_of(&cli->arena, headings, countof(headings)),
-    };
     struct event_filter filter;
-    if (!wanted(cli, &filter, err))
-        return false;
-    do {
-        listing.page.limit = listing.left < PAGE_EVENTS ? listing.left : PAGE_EVENTS;
-        if (!cli->backend->events(cli, &filter, &listing.page, err))
-            return false;
-    } while (listing.page.cursor.n && listing.left > 0);
-    if (cli->given[OPTION_JSON])
-        items_close(&listing.items);
-    else
-        table_print_list(&listing.table, "no events");
-    if (!cli->given[OPTION_JSON] && listing.page.cursor.n)
-        puts("... and older ones: --limit shows more");
-    return true;
+    struct listing listing = listing_of(cli, headings, countof(headings), add_event);
+    listing.next = next_events;
+    listing.about = &filter;
+    listing.none = "no events";
+    listing.more = "... and older ones: --limit shows more";
+    return wanted(cli, &filter, err) && listing_show(&listing, err);
 }
 
 // ----- verify

@@ -1,15 +1,14 @@
 // pawl dead: what ended badly, and what becomes of it.
 #include <stdio.h>
 
-#include "cli/backend.h"
 #include "cli/dead.h"
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
 #include "cli/payload.h"
 #include "cli/value.h"
 #include "cli/verb.h"
 
-enum { LIMIT_DEFAULT = 20, PAGE_LETTERS = 100, MESSAGE_BYTES = 80, PACED_MAX = 10000 };
+enum { MESSAGE_BYTES = 80, PACED_MAX = 10000 };
 
 static struct letter_filter wanted(const struct cli *cli)
 {
@@ -38,22 +37,10 @@ static struct str beginning(struct arena *arena, struct str text)
 
 // ----- list
 
-struct listing {
-    struct cli *cli;
-    int64_t left;
-    struct page page;
-    struct items items;
-    struct table table;
-};
-
-static bool show_letter(void *self, const json_t *letter, struct pawl_error *err)
+static void add_letter(struct listing *listing, const json_t *letter)
 {
-    struct listing *listing = self;
     struct table *table = &listing->table;
-    struct arena *arena = &listing->cli->arena;
-    listing->left--;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, letter, err);
+    struct arena *arena = table->cells.arena;
     table_add(table, object_text(letter, "job_id"));
     table_add(table, object_text(letter, "job_type"));
     table_add(table, object_text(letter, "fingerprint"));
@@ -63,7 +50,11 @@ static bool show_letter(void *self, const json_t *letter, struct pawl_error *err
     table_add(table, beginning(arena, object_text(letter, "last_error")));
     table_add(table, object_text(letter, "origin_queue"));
     table_add_number(table, object_number(letter, "attempts_used"));
-    return true;
+}
+
+static bool next_letters(struct listing *listing, struct pawl_error *err)
+{
+    return listing->cli->backend->letters(listing->cli, listing->about, &listing->page, err);
 }
 
 static bool list(struct cli *cli, struct pawl_error *err)
@@ -71,27 +62,12 @@ static bool list(struct cli *cli, struct pawl_error *err)
     static const char *const headings[] = { "ID", "TYPE", "ERROR", "KIND", "DIED", "MESSAGE",
                                             "FROM", "ATTEMPTS" };
     struct letter_filter filter = wanted(cli);
-    struct listing listing = {
-        .cli = cli,
-        .left = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT) : LIMIT_DEFAULT,
-        .page = { .show = show_letter, .self = &listing },
-        .table = table_of(&cli->arena, headings, countof(headings)),
-    };
-    do {
-        listing.page.limit = listing.left < PAGE_LETTERS ? listing.left : PAGE_LETTERS;
-        if (!cli->backend->letters(cli, &filter, &listing.page, err))
-            return false;
-    } while (listing.page.cursor.n && listing.left > 0);
-    if (cli->given[OPTION_JSON])
-        items_close(&listing.items);
-    else
-        table_print_list(&listing.table, "no dead letters");
-    if (!cli->given[OPTION_JSON] && listing.page.cursor.n)
-        puts("... and older ones: --limit shows more, `pawl dead groups` counts them");
-    if (listing.page.damaged)
-        fprintf(stderr, "pawl: %zu damaged jobs are left out: run `pawl verify`\n",
-                listing.page.damaged);
-    return true;
+    struct listing listing = listing_of(cli, headings, countof(headings), add_letter);
+    listing.next = next_letters;
+    listing.about = &filter;
+    listing.none = "no dead letters";
+    listing.more = "... and older ones: --limit shows more, `pawl dead groups` counts them";
+    return listing_show(&listing, err);
 }
 
 // ----- groups

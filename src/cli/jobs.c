@@ -1,23 +1,9 @@
-// pawl jobs: the newest first, page by page, so that memory does not grow with the store.
-#include <stdio.h>
-
-#include "cli/backend.h"
+// pawl jobs: the newest first.
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
-#include "cli/value.h"
-
-enum { LIMIT_DEFAULT = 20, PAGE_JOBS = 100 };
 
 static const char *const headings[] = { "ID", "STATE", "PHASE", "TYPE", "QUEUE", "PRIORITY",
                                         "ATTEMPTS", "CREATED" };
-
-struct listing {
-    struct cli *cli;
-    int64_t left;  // how many may still be shown
-    struct page page;
-    struct items items;
-    struct table table;
-};
 
 struct job_filter wanted_jobs(const struct cli *cli)
 {
@@ -34,8 +20,9 @@ struct job_filter wanted_jobs(const struct cli *cli)
     return filter;
 }
 
-static void add_row(struct table *table, const json_t *job)
+static void add_job(struct listing *listing, const json_t *job)
 {
+    struct table *table = &listing->table;
     struct arena *arena = table->cells.arena;
     table_add(table, object_text(job, "job_id"));
     table_add_state(table, job);
@@ -48,45 +35,18 @@ static void add_row(struct table *table, const json_t *job)
     table_add(table, object_text(job, "created_at"));
 }
 
-static bool show_job(void *self, const json_t *job, struct pawl_error *err)
+static bool next_jobs(struct listing *listing, struct pawl_error *err)
 {
-    struct listing *listing = self;
-    listing->left--;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, job, err);
-    add_row(&listing->table, job);
-    return true;
-}
-
-static bool show_pages(struct listing *listing, struct pawl_error *err)
-{
-    struct job_filter filter = wanted_jobs(listing->cli);
-    do {
-        listing->page.limit = listing->left < PAGE_JOBS ? listing->left : PAGE_JOBS;
-        if (!listing->cli->backend->jobs(listing->cli, &filter, &listing->page, err))
-            return false;
-    } while (listing->page.cursor.n && listing->left > 0);
-    return true;
+    return listing->cli->backend->jobs(listing->cli, listing->about, &listing->page, err);
 }
 
 bool command_jobs(struct cli *cli, struct pawl_error *err)
 {
-    struct listing listing = {
-        .cli = cli,
-        .left = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT) : LIMIT_DEFAULT,
-        .page = { .show = show_job, .self = &listing },
-        .table = table_of(&cli->arena, headings, countof(headings)),
-    };
-    if (!show_pages(&listing, err))
-        return false;
-    if (cli->given[OPTION_JSON])
-        items_close(&listing.items);
-    else
-        table_print_list(&listing.table, "no jobs");
-    if (!cli->given[OPTION_JSON] && listing.page.cursor.n)
-        puts("... and older ones: --limit shows more");
-    if (listing.page.damaged)
-        fprintf(stderr, "pawl: %zu damaged jobs are left out: run `pawl verify`\n",
-                listing.page.damaged);
-    return true;
+    struct job_filter filter = wanted_jobs(cli);
+    struct listing listing = listing_of(cli, headings, countof(headings), add_job);
+    listing.next = next_jobs;
+    listing.about = &filter;
+    listing.none = "no jobs";
+    listing.more = "... and older ones: --limit shows more";
+    return listing_show(&listing, err);
 }

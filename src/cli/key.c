@@ -1,9 +1,8 @@
 // pawl key: makes, lists and ends API keys. The only place where a key is ever printed.
 #include <stdio.h>
 
-#include "cli/backend.h"
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
 #include "cli/value.h"
 #include "cli/verb.h"
 
@@ -85,12 +84,6 @@ static bool create(struct cli *cli, struct pawl_error *err)
 
 // ----- list
 
-struct listing {
-    struct cli *cli;
-    struct items items;
-    struct table table;
-};
-
 static const char *status(const json_t *key, pawl_time now)
 {
     pawl_time expires_at = object_time(key, "expires_at");
@@ -111,12 +104,9 @@ static struct str projects_text(struct arena *arena, const json_t *key)
     return count ? buf_str(&all) : S("all");
 }
 
-static bool show_key(void *self, const json_t *key, struct pawl_error *err)
+static void add_key(struct listing *listing, const json_t *key)
 {
-    struct listing *listing = self;
     struct table *table = &listing->table;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, key, err);
     table_add(table, object_text(key, "key_id"));
     table_add(table, object_text(key, "role"));
     table_add(table, str_of(status(key, world_wall(listing->cli->world))));
@@ -125,25 +115,20 @@ static bool show_key(void *self, const json_t *key, struct pawl_error *err)
     table_add(table, object_text(key, "created_at"));
     table_add(table, object_text(key, "expires_at"));
     table_add(table, object_text(key, "last_used_at"));
-    return true;
+}
+
+static bool next_keys(struct listing *listing, struct pawl_error *err)
+{
+    return listing->cli->backend->keys(listing->cli, &listing->page, err);
 }
 
 static bool list(struct cli *cli, struct pawl_error *err)
 {
-    struct listing listing = {
-        .cli = cli,
-        .table = table_of(&cli->arena, headings, countof(headings)),
-    };
-    struct page page = { .limit = PAGE_KEYS, .show = show_key, .self = &listing };
-    do {
-        if (!cli->backend->keys(cli, &page, err))
-            return false;
-    } while (page.cursor.n);
-    if (cli->given[OPTION_JSON])
-        items_close(&listing.items);
-    else
-        table_print_list(&listing.table, "no keys");
-    return true;
+    struct listing listing = listing_of(cli, headings, countof(headings), add_key);
+    listing.left = INT64_MAX;
+    listing.next = next_keys;
+    listing.none = "no keys";
+    return listing_show(&listing, err);
 }
 
 // ----- revoke

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "cli/erase.h"
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "engine/api_key.h"
@@ -28,23 +28,20 @@ static json_t *org_json(struct arena *arena, const struct org *org)
     return json_object_of(fields, countof(fields));
 }
 
-struct listing {
-    struct cli *cli;
-    struct items items;
-    struct table table;
-};
+static void add_org(struct listing *listing, const json_t *org)
+{
+    struct table *table = &listing->table;
+    table_add(table, object_text(org, "org_id"));
+    table_add_number(table, object_number(org, "weight"));
+    table_add_number(table, object_number(org, "keys"));
+    table_add(table, object_text(org, "created_at"));
+    table_add(table, object_text(org, "disabled_at"));
+}
 
 static bool show(struct listing *listing, json_t *made, struct pawl_error *err)
 {
     SCOPED(json) json_t *org = made;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, org, err);
-    table_add(&listing->table, object_text(org, "org_id"));
-    table_add_number(&listing->table, object_number(org, "weight"));
-    table_add_number(&listing->table, object_number(org, "keys"));
-    table_add(&listing->table, object_text(org, "created_at"));
-    table_add(&listing->table, object_text(org, "disabled_at"));
-    return true;
+    return listing_add(listing, org, err);
 }
 
 static bool show_all(struct listing *listing, struct pawl_error *err)
@@ -65,16 +62,11 @@ static bool show_all(struct listing *listing, struct pawl_error *err)
 
 static bool list(struct cli *cli, struct pawl_error *err)
 {
-    struct listing listing = {
-        .cli = cli,
-        .table = table_of(&cli->arena, headings, countof(headings)),
-    };
+    struct listing listing = listing_of(cli, headings, countof(headings), add_org);
+    listing.none = "no orgs";
     if (!session_open(cli, STORE_READ, err) || !show_all(&listing, err))
         return false;
-    if (cli->given[OPTION_JSON])
-        items_close(&listing.items);
-    else
-        table_print_list(&listing.table, "no orgs");
+    listing_end(&listing);
     return true;
 }
 

@@ -1,69 +1,11 @@
 // pawl schedules, pawl schedule: what comes by the clock, what came of it, what did not and why.
 #include <stdio.h>
 
-#include "cli/backend.h"
+#include "cli/listing.h"
 #include "cli/object.h"
-#include "cli/output.h"
 #include "cli/schedule.h"
 #include "cli/value.h"
 #include "cli/verb.h"
-
-enum { LIMIT_DEFAULT = 20, PAGE_ROWS = 100 };
-
-// ----- lists
-
-struct listing {
-    struct cli *cli;
-    struct page page;
-    int64_t left;
-    struct items items;
-    struct table table;
-    void (*add)(struct listing *listing, const json_t *row);
-    unsigned seen;  // of what is explained below the table: a bit each
-};
-
-typedef bool (*next_page)(struct cli *cli, struct page *page, struct pawl_error *err);
-
-static bool show_row(void *self, const json_t *row, struct pawl_error *err)
-{
-    struct listing *listing = self;
-    listing->left--;
-    if (listing->cli->given[OPTION_JSON])
-        return items_print(&listing->items, row, err);
-    listing->add(listing, row);
-    return true;
-}
-
-static struct listing listing_of(struct cli *cli, const char *const *headings, size_t columns,
-                                 void (*add)(struct listing *listing, const json_t *row))
-{
-    return (struct listing){
-        .cli = cli,
-        .left = cli->given[OPTION_LIMIT] ? value_number(cli, OPTION_LIMIT) : LIMIT_DEFAULT,
-        .table = table_of(&cli->arena, headings, columns),
-        .add = add,
-    };
-}
-
-static bool list_all(struct listing *listing, next_page next, const char *none,
-                     struct pawl_error *err)
-{
-    listing->page.show = show_row;
-    listing->page.self = listing;
-    do {
-        listing->page.limit = listing->left < PAGE_ROWS ? listing->left : PAGE_ROWS;
-        if (!next(listing->cli, &listing->page, err))
-            return false;
-    } while (listing->page.cursor.n && listing->left > 0);
-    if (listing->cli->given[OPTION_JSON]) {
-        items_close(&listing->items);
-        return true;
-    }
-    table_print_list(&listing->table, none);
-    if (listing->page.cursor.n)
-        puts("... and more: --limit shows them");
-    return true;
-}
 
 // `2026-11-16T02:00:00Z`: slots are whole seconds.
 static struct str moment(struct arena *arena, const json_t *row, const char *field)
@@ -101,9 +43,9 @@ static void add_schedule(struct listing *listing, const json_t *schedule)
     table_add(table, object_text(schedule, "source"));
 }
 
-static bool schedules_page(struct cli *cli, struct page *page, struct pawl_error *err)
+static bool next_schedules(struct listing *listing, struct pawl_error *err)
 {
-    return cli->backend->schedules(cli, page, err);
+    return listing->cli->backend->schedules(listing->cli, &listing->page, err);
 }
 
 bool command_schedules(struct cli *cli, struct pawl_error *err)
@@ -113,7 +55,9 @@ bool command_schedules(struct cli *cli, struct pawl_error *err)
     struct listing listing = listing_of(cli, headings, countof(headings), add_schedule);
     if (!cli->given[OPTION_LIMIT])
         listing.left = INT64_MAX;
-    return list_all(&listing, schedules_page, "no schedules", err);
+    listing.next = next_schedules;
+    listing.none = "no schedules";
+    return listing_show(&listing, err);
 }
 
 // ----- runs
@@ -140,9 +84,15 @@ static void add_run(struct listing *listing, const json_t *run)
     table_add(table, object_text(run, "error_message"));
 }
 
-static bool runs_page(struct cli *cli, struct page *page, struct pawl_error *err)
+static bool next_rows(struct listing *listing, enum schedule_rows rows, struct pawl_error *err)
 {
-    return cli->backend->schedule_rows(cli, cli->words[1], SCHEDULE_RUNS, page, err);
+    struct cli *cli = listing->cli;
+    return cli->backend->schedule_rows(cli, cli->words[1], rows, &listing->page, err);
+}
+
+static bool next_runs(struct listing *listing, struct pawl_error *err)
+{
+    return next_rows(listing, SCHEDULE_RUNS, err);
 }
 
 static bool runs(struct cli *cli, struct pawl_error *err)
@@ -150,7 +100,9 @@ static bool runs(struct cli *cli, struct pawl_error *err)
     static const char *const headings[] = { "SLOT", "STATUS", "STARTED", "TOOK", "WORKER", "JOB",
                                             "ERROR" };
     struct listing listing = listing_of(cli, headings, countof(headings), add_run);
-    return list_all(&listing, runs_page, "no slot of it has been claimed", err);
+    listing.next = next_runs;
+    listing.none = "no slot of it has been claimed";
+    return listing_show(&listing, err);
 }
 
 // ----- skips: why did last night's job not run?
@@ -198,9 +150,11 @@ static struct str skipped_slots(struct arena *arena, const json_t *skip)
                  : str_format(arena, "%.*s to %.*s (very many)", STR(first), STR(last));
 }
 
+// `about` are the reasons that were seen, to be explained below the table: a bit each.
 static void add_skip(struct listing *listing, const json_t *skip)
 {
     struct table *table = &listing->table;
+    unsigned *seen = listing->about;
     enum skip_reason reason;
     bool known = skip_reason_parse(object_text(skip, "reason"), &reason);
     table_add(table, skipped_slots(table->cells.arena, skip));
@@ -208,24 +162,28 @@ static void add_skip(struct listing *listing, const json_t *skip)
     table_add(table, known ? str_of(reasons[reason].why) : S(""));
     table_add(table, object_text(skip, "recorded_at"));
     if (known)
-        listing->seen |= 1u << reason;
+        *seen |= 1u << reason;
 }
 
-static bool skips_page(struct cli *cli, struct page *page, struct pawl_error *err)
+static bool next_skips(struct listing *listing, struct pawl_error *err)
 {
-    return cli->backend->schedule_rows(cli, cli->words[1], SCHEDULE_SKIPS, page, err);
+    return next_rows(listing, SCHEDULE_SKIPS, err);
 }
 
 static bool skips(struct cli *cli, struct pawl_error *err)
 {
     static const char *const headings[] = { "SLOT", "REASON", "WHY", "DECIDED" };
+    unsigned seen = 0;
     struct listing listing = listing_of(cli, headings, countof(headings), add_skip);
-    if (!list_all(&listing, skips_page, "no slot of it was skipped", err))
+    listing.next = next_skips;
+    listing.about = &seen;
+    listing.none = "no slot of it was skipped";
+    if (!listing_show(&listing, err))
         return false;
-    if (listing.seen)
+    if (seen)
         print_title("What to do");
     for (unsigned i = 0; i < SKIP_REASONS; i++)
-        if (listing.seen & (1u << i))
+        if (seen & (1u << i))
             printf("  %s: %s\n", skip_reason_name((enum skip_reason)i), reasons[i].advice);
     return true;
 }
