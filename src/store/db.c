@@ -175,8 +175,10 @@ static bool look_first(struct tx *tx, pawl_time *newest, struct pawl_error *err)
 
 static void resume(struct tx *tx)
 {
-    const struct db *db = tx->db;
-    if (db->left.event == 0 || db->left.event != tx->newest_event)
+    struct db *db = tx->db;
+    bool knows = db->left.event != 0;
+    db->has_company = knows && db->left.event != tx->newest_event;
+    if (!knows || db->has_company)
         return;
     tx->last_id[ID_JOB] = db->left.job;
     tx->last_id[ID_EXECUTION] = db->left.execution;
@@ -244,7 +246,7 @@ void db_begin_ahead(struct db *db)
     struct tx tx = { .db = db };
     struct pawl_error unseen;
     assert(!db->ahead);
-    if (!db->hurries || !db->has_schema || db->broken || db->lost)
+    if (!db->hurries || db->has_company || !db->has_schema || db->broken || db->lost)
         return;
     db->ahead = ask(&tx, TX_WRITE, &unseen);  // if it fails now it does so again in earnest
     if (db->ahead)

@@ -148,7 +148,7 @@ CHECKED bool tx_begin(struct db *db, enum tx_mode mode, struct arena *arena, str
 
 // Begins the next write on this connection and waits for no answer: tx_begin takes it up. It is for
 // who is about to write, since others that write wait for the lock meanwhile; who does not after
-// all takes it back. Where nothing is gained by it nothing is done.
+// all takes it back. Where nothing is gained by it nothing is done, nor while others do write.
 void db_begin_ahead(struct db *db);
 void db_begin_back(struct db *db);  // also when nothing was begun
 

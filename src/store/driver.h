@@ -97,6 +97,7 @@ struct db {
     struct key_index *key_index;  // filters over idempotency keys; see key_index.h
     struct counts *counts;  // what the transaction changes about them; see counts.h
     bool hurries;         // what is sent need not be waited for
+    bool has_company;     // others wrote between the last two transactions
     bool ahead;           // a write transaction has begun, and is nobody's yet: db_begin_ahead
     struct rows look;     // what a write asks first
     struct rows appended, newest;  // what a transaction asks last: see tx_wrap_up

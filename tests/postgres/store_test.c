@@ -201,6 +201,43 @@ TEST_EACH_DB(RUN_4_what_was_begun_ahead_has_the_lock_until_it_is_taken_up_or_bac
     must_enqueue(box, "report");
 }
 
+static void enqueue_on(struct box *box, struct db *db)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool deduplicated = false;
+    struct tx tx = {0};
+    MUST(tx_begin(db, TX_WRITE, test_arena(), &tx, &err));
+    tx.caller = &box->caller;
+    MUST(job_enqueue(&tx, &contract, &job, &deduplicated, &err));
+    MUST(tx_wrap_up(&tx, &err) && tx_commit(&tx, &err));
+    tx_end(&tx);
+}
+
+// Those who wait for the lock would wait for its callers too.
+TEST_EACH_DB(RUN_4_who_is_not_alone_does_not_begin_ahead)
+{
+    struct db *first = NULL, *second = NULL;
+    struct pawl_error err = {0};
+    struct db_options options = {
+        .url = box->url, .world = &box->world.world, .busy_us = SECONDS(5)
+    };
+    MUST(db_open(&first, &options, &err));
+    MUST(db_open(&second, &options, &err));
+    enqueue_on(box, first);
+    enqueue_on(box, second);
+    enqueue_on(box, first);
+    db_begin_ahead(first);
+    enqueue_on(box, second);  // the lock is free: this would be refused as busy
+    enqueue_on(box, first);
+    enqueue_on(box, first);   // nobody was in between
+    begin_ahead(box, first);
+    db_begin_back(first);
+    db_close(first);
+    db_close(second);
+}
+
 TEST_EACH_DB(OPS_9_what_was_begun_ahead_and_cut_is_noticed_and_has_done_nothing)
 {
     struct pawl_error err = {0};
