@@ -1305,7 +1305,7 @@ SELECT id FROM job_runs WHERE finished_at IS NULL AND stale_at <= $1 ORDER BY st
 
 -- name: runs_stale_of
 SELECT id FROM job_runs
- WHERE org = $1 AND job_name = $2 AND finished_at IS NULL AND stale_at <= $3;
+ WHERE org = $1 AND job_name = $2 AND finished_at IS NULL AND stale_at <= $3 LIMIT $4;
 
 -- name: run_stale_next
 SELECT coalesce(min(stale_at), 0) FROM job_runs WHERE finished_at IS NULL;

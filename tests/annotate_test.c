@@ -6,7 +6,7 @@
 #include "engine/queue.h"
 #include "engine/retention.h"
 #include "engine/seal.h"
-#include "fixture.h"
+#include "slots.h"
 
 static struct audit_event must_annotate(struct box *box, struct annotation annotation)
 {
@@ -103,6 +103,24 @@ TEST_EACH_DB(OPS_11_nobody_annotates_what_he_may_not_see)
         struct annotation of_none = { .event = none[i], .text = S("x") };
         REFUSED(PAWL_NOT_FOUND, audit_annotate(tx, &of_none, &made, err));
     }
+}
+
+// The lead is of the whole store; a queue that was paused is of the org whose caller asked.
+TEST_EACH_DB(OPS_11_who_is_of_no_org_annotates_events_of_any_and_of_none)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    int64_t paused = pause_queue(box);
+    to_next_slot(box);
+    tick(box);
+    int64_t led = box_number(box, "SELECT max(id) FROM audit_events"
+                                  " WHERE subject = 'leader:scheduler'");
+    box->caller.org_id = S("");
+    struct audit_event made = must_annotate(box, (struct annotation){ .event = led,
+                                                                      .text = S("moved") });
+    EXPECT_INT(made.org_id.n, 0);
+    made = must_annotate(box, (struct annotation){ .event = paused, .text = S("for that") });
+    EXPECT_STR(made.org_id, "00000000-0000-7000-8000-000000000000");
 }
 
 TEST_EACH_DB(OPS_11_a_note_is_text_within_its_bounds_and_without_secrets)

@@ -357,3 +357,29 @@ TEST_EACH_DB(JOB_2_what_was_retried_is_not_retried_with_others_again)
     EXPECT_INT(change_all(box, bulk), 0);
     EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 5);
 }
+
+// Four pages of jobs with large payloads are looked at, while nobody else can write.
+TEST_EACH_DB(OPS_16_a_change_of_many_large_jobs_comes_in_pieces)
+{
+    enum { COUNT = 22, BYTES = 900 << 10 };
+    char *payload = arena_new(test_arena(), char, BYTES);
+    EXPECT(payload != NULL);
+    memset(payload, 'x', BYTES);
+    memcpy(payload, "{\"a\":\"", 6);
+    memcpy(payload + BYTES - 2, "\"}", 2);
+    struct contract contract = contract_for(box, "large");
+    contract.payload = (struct str){ payload, BYTES };
+    for (int i = 0; i < COUNT; i++)
+        must_add(box, &contract);
+    struct job_bulk bulk = { .filter = { .job_type = S("large") }, .dry_run = true };
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(jobs_change(&tx, &bulk, &err));
+    EXPECT(bulk.next != 0 && bulk.count < COUNT);
+    size_t first = bulk.count;
+    bulk.filter.before = bulk.next;
+    MUST(jobs_change(&tx, &bulk, &err));
+    EXPECT(bulk.next == 0);
+    EXPECT_INT(first + bulk.count, COUNT);
+}

@@ -289,6 +289,22 @@ RULES_TEST(OPS_15_only_some_types_may_be_scheduled_for_later)
     }
 }
 
+// The policy says what kind of work it is, of a type that is not configured.
+RULES_TEST(OPS_15_a_job_by_the_policy_of_a_category_may_be_scheduled_for_later)
+{
+    static const char *const policies[] = { "notification", "maintenance", "transfer" };
+    for (size_t i = 0; i < countof(policies); i++) {
+        struct str text = str_format(test_arena(),
+                                     "{'job_type': 'x', 'payload': {}, 'idempotency_key': 'k', "
+                                     "'policy': '%s', 'scheduled_for': '2026-08-22T12:00:00Z'}",
+                                     policies[i]);
+        if (i < 2)
+            EXPECT(taken(book, text.s).scheduled_for > NOW);
+        else
+            expect_said(book, text.s, "scheduled_for: is only for notifications, maintenance");
+    }
+}
+
 TEST(OPS_15_without_a_configuration_every_job_may_be_scheduled)
 {
     struct caller caller = {

@@ -14,6 +14,7 @@
 #include "engine/queue.h"
 #include "rich_store.h"
 #include "slots.h"
+#include "store/driver.h"
 #include "store/reserve.h"
 #include "torture.h"
 
@@ -189,6 +190,24 @@ TEST(OPS_9_a_store_opens_on_a_disk_that_was_filled_while_it_was_closed)
     close_small(&full, &box);
 }
 
+// SQLite finds the disk full when it begins a log, before anything is stored.
+TEST(OPS_9_a_new_store_is_made_on_a_full_disk_of_what_was_kept)
+{
+    struct box box = {0}, full;
+    static const char *const files[] = { "", "-wal", "-shm" };
+    if (!mount_small_disk())
+        return;
+    open_small(&full, &box);
+    db_close(full.db);
+    for (size_t i = 0; i < countof(files); i++)
+        unlink(str_format(test_arena(), "%s/pawl.db%s", disk, files[i]).s);
+    fill_disk();
+    open_store(&full);
+    EXPECT(full.db->gave_way);
+    free_disk();
+    close_small(&full, &box);
+}
+
 static int open_reserve(int flags)
 {
     char path[96];
@@ -226,6 +245,8 @@ TEST(OPS_9_the_reserve_is_given_once_and_a_disk_without_it_is_short_when_it_is_n
     EXPECT(!reserve_give(&other));
     reserve_look(&ours);
     EXPECT(ours.is_short);  // somebody else has given it
+    fill_disk();
+    EXPECT(!reserve_give_if_full(&other));  // there is nothing to give
     close(ours.fd);
     close(other.fd);
     close(reader.fd);
@@ -279,6 +300,32 @@ TEST(OPS_9_on_a_full_disk_the_last_job_of_a_batch_ends_and_the_callback_is_made_
     pass(&full, SECONDS(11));
     must_sweep(&full);
     EXPECT(batch_now(&full, id).callback_job.high != 0);
+    close_small(&full, &box);
+}
+
+static void commit_with_follow_up(struct box *box, const struct lease *lease)
+{
+    struct contract next = contract_for(box, "send");
+    struct commit commit = { .follow_ups = &next, .follow_up_count = 1, .done = true };
+    struct execution e;
+    OK(execution_commit(tx, lease, &commit, &e, err));
+}
+
+// What comes of a job that was there belongs to its end.
+TEST(OPS_9_on_a_full_disk_a_job_that_ends_brings_its_follow_ups)
+{
+    struct box box = {0}, full;
+    if (!mount_small_disk())
+        return;
+    open_small(&full, &box);
+    struct pawl_error err = {0};
+    MUST(enqueue(&full, &err));
+    struct lease lease = must_start(&full, "A");
+    fill_disk();
+    expect_refused_enqueue(&full);
+    commit_with_follow_up(&full, &lease);
+    EXPECT_INT(box_number(&full, "SELECT count(*) FROM jobs WHERE origin = 'follow_up'"), 1);
+    free_disk();
     close_small(&full, &box);
 }
 

@@ -211,6 +211,9 @@ TEST_EACH_DB(EXEC_2_steps_and_lines_of_a_job_are_listed)
     OK(steps_of_job(tx, job.id.high, &steps, &count, err));
     EXPECT_INT(count, 1);
     OK(log_append(tx, lease.execution, &line, 1, err));
+    OK(log_append(tx, lease.execution, NULL, 0, err));
+    struct id nobody = { lease.execution.high, lease.execution.low ^ 1 };
+    REFUSED(PAWL_NOT_FOUND, log_append(tx, nobody, &line, 1, err));
     OK_FROM(page, logs_of_job(tx, job.id.high, &page, err));
     EXPECT_INT(page.count, 1);
 }

@@ -353,3 +353,26 @@ TEST_EACH_DB(OPS_19_an_org_can_be_enabled_again)
     EXPECT_INT(box_number(box, "SELECT count(*) FROM pawl_audit WHERE event = 'org.enabled'"), 1);
     REFUSED(PAWL_NOT_FOUND, org_enable(tx, S("00000000-0000-7000-8000-0000000000cc"), &org, err));
 }
+
+TEST_EACH_DB(OPS_25_more_schedules_than_one_page_has_are_erased_with_their_org)
+{
+    enum { COUNT = 7, BYTES = 900 << 10 };
+    char *payload = arena_new(test_arena(), char, BYTES);
+    EXPECT(payload != NULL);
+    memset(payload, 'x', BYTES);
+    memcpy(payload, "{\"a\":\"", 6);
+    memcpy(payload + BYTES - 2, "\"}", 2);
+    box->caller.org_id = OTHER;
+    for (int i = 0; i < COUNT; i++) {
+        struct schedule schedule = {
+            .name = str_format(test_arena(), "s%d", i), .job_type = S("note"),
+            .every_us = HOURS(1), .coalesce_said = true, .misfire_grace_us = HOURS(1),
+            .max_instances = 1, .expected_us = HOURS(1), .payload = { payload, BYTES },
+        };
+        enum schedule_put what;
+        OK(schedule_put(tx, &schedule, SCHEDULE_FROM_API, &what, err));
+    }
+    box->caller.org_id = DEFAULT_ORG;
+    EXPECT_INT(erase_org(box, false).schedules, COUNT);
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM schedules"), 0);
+}

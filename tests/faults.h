@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct db;
-struct pawl_error;
 
 struct fault_counter {
     int64_t calls;    // so far
@@ -23,6 +24,7 @@ struct fault_counter {
     bool fails_on;    // ... and all that follow
     int64_t failed;   // so many did
     bool executes;    // of the store: it is done, and reported as failed
+    enum pawl_code code;  // of the store: what it says; PAWL_OK: PAWL_STORE
     // Before every call, which is counted already; may change what is to fail.
     void (*about_to)(struct fault_counter *faults);
 };

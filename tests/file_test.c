@@ -186,6 +186,17 @@ TEST(OPS_9_the_files_of_a_directory_are_shared_and_nothing_else)
     close_place();
 }
 
+TEST(OPS_9_a_file_that_is_there_and_cannot_be_shared_is_told)
+{
+    struct pawl_error err = {0};
+    open_place();
+    EXPECT(mkdir(at("from"), 0777) == 0);
+    EXPECT(mkdir(at("to"), 0777) == 0 && mkdir(at("to/one"), 0777) == 0);
+    write_file(at("from/one"), 10);
+    EXPECT_REFUSED(PAWL_STORE, files_share(at("from"), at("to"), NULL, &err));
+    close_place();
+}
+
 TEST(OPS_9_a_directory_that_is_none_or_too_deep_is_told)
 {
     struct pawl_error err = {0};

@@ -9,11 +9,10 @@
 #include "engine/queue.h"
 #include "engine/schedule.h"
 #include "engine/workers.h"
+#include "fixture.h"
 #include "model/contract.h"
 #include "model/key_recipe.h"
 #include "model/payload_diff.h"
-#include "rehearsal.h"
-#include "test.h"
 
 static const struct str project = { "00000000-0000-7000-8000-0000000000a1", 36 };
 
@@ -158,4 +157,49 @@ TEST(OPS_4_a_hash_for_which_there_is_no_memory_is_none_and_is_not_stored)
             EXPECT(made ? str_eq(hash, whole) : !str_eq(hash, whole));
         }
     }
+}
+
+TEST(OPS_4_a_hash_for_whose_texts_there_is_no_memory_is_none_and_is_not_stored)
+{
+    static struct str (*const hashes[])(struct arena * arena) = { hash_of, key_of };
+    for (size_t i = 0; i < countof(hashes); i++) {
+        struct str whole = hashes[i](test_arena());
+        bool reached = true;
+        for (int64_t n = 1; reached; n++) {
+            SCOPED(arena) struct arena arena = {0};
+            rehearsal_arenas(n);
+            struct str hash = hashes[i](&arena);
+            reached = rehearsal_calm();
+            EXPECT(reached ? arena.failed : str_eq(hash, whole));
+        }
+    }
+}
+
+// What became other than it was is told in the trail, or nothing becomes other.
+TEST_EACH_DB(OPS_9_a_change_for_whose_event_there_is_no_memory_is_not_made)
+{
+    struct job job = must_enqueue(box, "report"), after;
+    struct job_change change = {
+        .has_priority = true,
+        .priority = 7,
+        .has_queue = true,
+        .queue = S("q:exports"),
+    };
+    bool changed = false;
+    int tries = 0;
+    for (; !changed; tries++) {
+        struct pawl_error err = {0};
+        SCOPED(arena) struct arena arena = {0};
+        SCOPED(tx) struct tx tx = {0};
+        box_begin(box, &tx);
+        tx.arena = &arena;
+        allocations_left = tries;
+        json_set_alloc_funcs(malloc_until_none_left, free);
+        changed = job_change(&tx, job.id, &change, &after, &err) && tx_commit(&tx, &err);
+        json_set_alloc_funcs(malloc, free);
+        EXPECT(changed || err.code == PAWL_NO_MEMORY);
+    }
+    EXPECT(tries > 3);
+    EXPECT_STR(box_text(box, "SELECT detail FROM audit_events ORDER BY id DESC LIMIT 1"),
+               "{\"queue\":[\"q:default\",\"q:exports\"],\"priority\":[0,7]}");
 }

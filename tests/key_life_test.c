@@ -302,6 +302,10 @@ TEST_EACH_DB(OPS_4_keys_are_found_where_there_are_more_generations_than_filters)
         }
         box_commit(&tx);
     }
+    for (int i = 0; i < 3; i++) {  // nor is there a filter for what comes
+        struct id id = must_be_new(box, KEYS + i).id;
+        must_be(box, KEYS + i, id);
+    }
 }
 
 // A look-up has asked a generation that has no filter, and would read one: by now it is gone.
@@ -316,6 +320,27 @@ TEST_EACH_DB(OPS_5_a_generation_that_is_gone_before_its_filter_is_read_is_not_mi
     EXPECT(sweep_whole(box, 100) > 0);
     for (int i = 0; i < 2 * FEW; i++)
         must_be_new(box, 1000 + i);
+}
+
+TEST_EACH_DB(OPS_5_where_every_generation_is_gone_no_filter_is_read)
+{
+    struct id ids[FEW + 1];
+    few_keys(box);
+    fill_and_end(box, ids, countof(ids));
+    box_reopen(box);
+    must_be(box, 0, ids[0]);  // asked without a filter
+    struct db *own = box->db;
+    box->db = box_second(box, false);
+    for (int i = 0; i < 2; i++) {  // the newest is sealed, and gone too
+        pass(box, DAYS(8));
+        EXPECT(sweep_whole(box, 100) > 0);
+        if (i == 0)
+            fill_and_end(box, ids, countof(ids));
+    }
+    EXPECT_INT(generations(box), 1);
+    db_close(box->db);
+    box->db = own;
+    must_be_new(box, 1);
 }
 
 TEST_EACH_DB(OPS_4_a_store_without_generations_is_damaged_and_takes_no_key)

@@ -124,3 +124,19 @@ TEST_EACH_DB(OPS_8_letters_with_large_payloads_come_in_pages)
     EXPECT_INT(seen, LARGE);
     EXPECT_INT(pages, 2);
 }
+
+TEST_EACH_DB(OPS_8_of_very_many_letters_the_newest_are_grouped_and_it_says_so)
+{
+    enum { TIMES = 10 };  // 5000 letters are looked at
+    struct letter_groups groups;
+    struct letter_filter filter = { .job_type = type_of(0) };
+    struct pawl_error err = {0};
+    for (int i = 0; i < TIMES; i++)
+        make_letters(box);
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(letters_group(&tx, &filter, &groups, &err));
+    EXPECT_INT(groups.count, 1);
+    EXPECT_INT(groups.groups[0].count, TIMES - 1);
+    EXPECT(groups.more);
+}

@@ -3,6 +3,7 @@
 
 #include "base/calendar.h"
 #include "fixture.h"
+#include "model/after.h"
 #include "model/cron.h"
 #include "model/fingerprint.h"
 #include "model/input.h"
@@ -221,6 +222,20 @@ TEST_EACH_DB(OPS_4_a_payload_that_is_no_object_is_refused)
     EXPECT_INT(problems_of(&contract), 1);
     contract.secrets_allowed = true;
     EXPECT_INT(problems_of(&contract), 0);
+    contract.secrets_allowed = false;
+    contract.payload = S("{\"a\":\"-----BEGIN RSA PRIVATE KEY-----\"}");
+    EXPECT_INT(problems_of(&contract), 1);
+    contract.payload.n = PAYLOAD_BYTES_MAX + 1;
+    char *large = arena_new(test_arena(), char, contract.payload.n);
+    EXPECT(large != NULL);
+    memset(large, ' ', contract.payload.n);
+    large[0] = '{';
+    large[contract.payload.n - 1] = '}';
+    contract.payload.s = large;
+    EXPECT_INT(problems_of(&contract), 1);
+    contract.payload.n--;
+    large[contract.payload.n - 1] = '}';
+    EXPECT_INT(problems_of(&contract), 0);
 }
 
 // ----- no memory
@@ -257,4 +272,17 @@ TEST(OPS_12_without_memory_a_text_with_secrets_is_masked_as_a_whole)
     struct str text = redact_values(&arena, S("it is hunter2hunter2"), values);
     EXPECT(rehearsal_calm());
     EXPECT(strstr(text.s, "hunter2") == NULL);
+}
+
+TEST(JOB_11_a_list_of_jobs_for_which_there_is_no_memory_is_not_taken_for_an_empty_one)
+{
+    SCOPED(json) json_t *list = json_pack("[s]", "01900000-0000-7000-8000-00000000000a");
+    SCOPED(arena) struct arena arena = {0};
+    struct problems problems = { .arena = &arena };
+    struct contract contract = {0};
+    rehearsal_arenas(1);
+    bool read = after_read(list, "after", &contract, &problems);
+    EXPECT(rehearsal_calm());
+    EXPECT(contract.after_count == 0 && (!read || arena.failed));
+    EXPECT(after_read(list, "after", &contract, &problems) && contract.after_count == 1);
 }

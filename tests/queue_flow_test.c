@@ -93,6 +93,8 @@ TEST_EACH_DB(OPS_3_every_end_of_a_job_counts_and_another_attempt_does_not)
         OK_FROM(purge, queue_purge(tx, &purge, 10, err));
     EXPECT_INT(ended(box), 6);
     EXPECT_INT(came(box), 6);
+    OK_FROM(purge, queue_purge(tx, &purge, 10, err));  // once more: there is nothing to do
+    EXPECT_INT(purge.ended, 0);
 }
 
 TEST_EACH_DB(OPS_10_an_org_sees_the_rates_of_its_own_jobs)

@@ -352,3 +352,15 @@ TEST_EACH_DB(OPS_3_a_row_of_numbers_that_is_damaged_is_named)
     EXPECT(strstr(err.message, "pawl verify") != NULL);
     tx_end(&tx);
 }
+
+// The first place of the one queue, and the second of the other: not one run of places.
+TEST_EACH_DB(OPS_3_places_of_two_orgs_in_two_queues_are_taken_apart)
+{
+    const struct str queues[] = { S("q:default"), S("q:exports") };
+    for (size_t few = 0; few < countof(queues); few++) {
+        queue_add(box, (struct wish){ .org = ORG_A, .queue = queues[few] });
+        queue_add_many(box, (struct wish){ .org = ORG_B, .queue = queues[1 - few] }, 6);
+        EXPECT_INT(queue_take(box, 7), 7);
+        EXPECT_INT(box_number(box, "SELECT count(*) FROM ready"), 0);
+    }
+}

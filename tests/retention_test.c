@@ -389,6 +389,20 @@ TEST_EACH_DB(OPS_11_events_that_do_not_fit_their_seal_are_not_pruned)
     EXPECT(findings(box) > 0);
 }
 
+SQLITE_ONLY(OPS_11_events_of_which_one_is_missing_are_not_pruned,
+            "a trigger in the words of SQLite")
+TEST_EACH_DB(OPS_11_events_of_which_one_is_missing_are_not_pruned)
+{
+    done_job(box, "report");
+    seal_all(box);
+    box_sql(box, "DROP TRIGGER audit_no_delete; DELETE FROM audit_events WHERE id = 2");
+    box->damaged = true;
+    pass(box, DAYS(500));
+    struct removing r = remove_all(box, month);
+    EXPECT_INT(r.removed[REMOVED_EVENTS], 0);
+    EXPECT_INT(r.broken_seal, 1);
+}
+
 SQLITE_ONLY(OPS_11_events_whose_seal_was_changed_are_not_pruned, "a trigger in the words of SQLite")
 TEST_EACH_DB(OPS_11_events_whose_seal_was_changed_are_not_pruned)
 {

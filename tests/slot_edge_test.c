@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/time_text.h"
+#include "faults.h"
 #include "slots.h"
 
 // ----- claimed ahead of its time
@@ -103,6 +104,28 @@ TEST_EACH_DB(SLOT_4_a_second_try_that_waits_has_a_time_of_its_own)
     EXPECT_INT(runs(box, "success"), 1);
 }
 
+TEST_EACH_DB(SLOT_4_a_first_try_that_ended_the_moment_its_turn_came_is_counted_from_then)
+{
+    struct schedule s = every_five_minutes();
+    s.coalesce = false;
+    s.misfire_grace_us = MINUTES(12);
+    s.policy = *policy_builtin(S("maintenance"));
+    put(box, &s);
+    to_next_slot(box);
+    pass(box, MINUTES(5));
+    EXPECT_INT(tick(box).claimed, 2);
+    OK(schedule_pause(tx, S("ingest"), err));
+    work(box);
+    struct lease lease = must_start(box, "A");
+    must_fail(box, &lease, ERROR_TRANSIENT);
+    pass(box, MINUTES(3));
+    must_sweep(box);
+    EXPECT_INT(tick(box).stale, 0);
+    pass(box, HOURS(1));
+    EXPECT_INT(tick(box).stale, 1);
+    EXPECT_INT(runs(box, "skipped_timeout"), 1);
+}
+
 TEST_EACH_DB(SLOT_4_a_schedule_is_rid_of_its_stale_row_before_its_next_slot_is_judged)
 {
     char name[16];
@@ -157,6 +180,20 @@ TEST_EACH_DB(SLOT_7_a_slot_that_is_refused_when_its_terms_change_keeps_a_reason)
     s.every_us = MINUTES(10);
     put(box, &s);
     EXPECT_INT(runs(box, "%"), 0);
+    EXPECT_INT(skips(box, "misfire"), 1);
+}
+
+TEST_EACH_DB(SLOT_7_of_slots_that_are_refused_when_terms_change_each_keeps_its_own_reason)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    to_next_slot(box);
+    take_the_key(box);
+    s.every_us = MINUTES(10);
+    put(box, &s);
+    EXPECT_INT(runs(box, "%"), 0);
+    EXPECT_INT(skips(box, "coalesced"), 1);
     EXPECT_INT(skips(box, "misfire"), 1);
 }
 
@@ -250,6 +287,51 @@ TEST_EACH_DB(SLOT_3_more_than_fits_one_tick_is_told)
     one.rows = 0;
     OK_FROM(one, slots_tick(tx, &one, err));
     EXPECT_INT(one.claimed, 2);
+}
+
+static struct scheduling tick_of(struct box *box, size_t limit)
+{
+    struct scheduling s = {
+        .instance = &me,
+        .limit = limit,
+        .wall = world_wall(&box->world.world),
+    };
+    OK_FROM(s, slots_tick(tx, &s, err));
+    return s;
+}
+
+TEST_EACH_DB(SLOT_4_more_stale_rows_than_fit_one_tick_are_told)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    EXPECT_INT(tick(box).claimed, 1);  // nobody runs it
+    pass(box, MINUTES(4));             // and the next is not due yet
+    struct scheduling one = tick_of(box, 1);
+    EXPECT(one.stale == 1 && one.more);
+}
+
+// Whichever of its calls finds the disk full, the tick is not done: nothing is left out in silence.
+TEST_EACH_DB(SLOT_3_a_disk_that_ends_in_the_middle_of_a_tick_ends_the_tick)
+{
+    struct schedule s = every_five_minutes();
+    put(box, &s);
+    to_next_slot(box);
+    bool reached = true;
+    for (int64_t n = 1; reached; n++) {
+        struct pawl_error err = {0};
+        struct scheduling one = { .instance = &me, .limit = 50, .wall = box->world.wall };
+        SCOPED(tx) struct tx tx = {0};
+        box_begin(box, &tx);
+        store_faults_begin(box->db, NULL);
+        store_faults = (struct fault_counter){ .fail_at = n, .code = PAWL_DISK_FULL };
+        bool done = slots_tick(&tx, &one, &err);
+        reached = store_faults.failed > 0;
+        store_faults = (struct fault_counter){0};
+        tx_end(&tx);
+        store_faults_end(box->db);
+        EXPECT(reached ? !done && err.code == PAWL_DISK_FULL : done && one.claimed == 1);
+    }
 }
 
 // ----- damaged
@@ -386,6 +468,15 @@ TEST_EACH_DB(SLOT_a_schedule_is_paused_by_pawl_where_nobody_asks)
     put(box, &s);
     OK((tx->caller = NULL, schedule_pause(tx, S("ingest"), err)));
     EXPECT_STR(seen(box, "ingest").paused_by, "pawl");
+}
+
+TEST_EACH_DB(SLOT_8_a_slot_is_triggered_by_pawl_where_nobody_asks)
+{
+    struct schedule s = every_five_minutes();
+    struct job job;
+    put(box, &s);
+    OK((tx->caller = NULL, slot_trigger(tx, S("ingest"), slot_before_now(box), &job, err)));
+    EXPECT_STR(must_load(box, job.id).contract.actor_id, "pawl");
 }
 
 TEST(SLOT_what_is_not_known_of_a_slot_is_null)

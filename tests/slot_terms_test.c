@@ -225,3 +225,17 @@ TEST_EACH_DB(RUN_10_what_was_missed_in_a_long_outage_comes_in_pieces)
     } while (now.more);
     EXPECT_INT(claimed, 20);
 }
+
+TEST(SLOT_a_schedule_in_a_zone_that_is_gone_has_no_next_slot_and_says_so)
+{
+    struct schedule s = every_five_minutes();
+    pawl_time next = 0;
+    struct pawl_error err = {0};
+    struct coming coming = { .after = SECONDS(1), .room = 1, .slots = &next };
+    MUST(schedule_next(&s, &coming, &err));
+    EXPECT_INT(next, MINUTES(5));
+    s.every_us = 0;
+    s.cron = S("0 0 * * *");
+    s.timezone = S("Nowhere/Gone");
+    EXPECT_REFUSED(PAWL_INVALID, schedule_next(&s, &coming, &err));
+}

@@ -4,9 +4,12 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "store/copy.h"
 #include "store/driver.h"
 #include "store/guest.h"
+#include "store/sqlite.h"
 
 // It says so itself, though it is empty.
 TEST_EACH_DB(a_file_with_the_mark_of_another_program_is_refused)
@@ -76,6 +79,39 @@ TEST_EACH_DB(a_text_that_sqlite_does_not_take_is_too_large)
     EXPECT_REFUSED(PAWL_TOO_LARGE, db_run_rows(&tx, Q_AUDIT_INSERT, values, 1, &err));
     EXPECT_REFUSED(PAWL_TOO_LARGE, db_run_rows(&tx, Q_AUDIT_INSERT, values, MANY, &err));
     EXPECT_REFUSED(PAWL_TOO_LARGE, db_run(&tx, Q_AUDIT_INSERT, values, ARGUMENTS, NULL, &err));
+    values[0] = values[ARGUMENTS - 1];
+    EXPECT_REFUSED(PAWL_TOO_LARGE, db_run(&tx, Q_AUDIT_INSERT, values, ARGUMENTS, NULL, &err));
     tx_end(&tx);
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, before);
+}
+
+// Nobody who only reads has one to give.
+TEST_EACH_DB(OPS_9_what_was_kept_for_a_full_disk_is_given_once)
+{
+    struct db *reader = box_second(box, true);
+    sqlite_notice_full_disk(sqlite_of(reader), SQLITE_FULL);
+    EXPECT(!db_gave_way(reader));
+    db_close(reader);
+    sqlite_notice_full_disk(sqlite_of(box->db), SQLITE_IOERR);
+    EXPECT(!db_gave_way(box->db));
+    sqlite_notice_full_disk(sqlite_of(box->db), SQLITE_FULL);
+    sqlite_notice_full_disk(sqlite_of(box->db), SQLITE_FULL);
+    EXPECT(db_gave_way(box->db));
+    sqlite_notice_full_disk(sqlite_of(box->db), SQLITE_FULL);
+    EXPECT(!db_gave_way(box->db));
+}
+
+// SQLite waits for nobody here, and says at the end of the copy that nothing was wrong.
+TEST_EACH_DB(OPS_9_a_copy_into_a_file_that_somebody_has_locked_is_refused)
+{
+    const char *path = str_format(test_arena(), "%s/copy.db", box->directory).s;
+    struct pawl_error err = {0};
+    sqlite3 *other = NULL;
+    EXPECT(sqlite3_open(path, &other) == SQLITE_OK);
+    EXPECT(sqlite3_exec(other, "CREATE TABLE t (x); BEGIN EXCLUSIVE", NULL, NULL, NULL)
+           == SQLITE_OK);
+    EXPECT(!db_copy(box->db, path, NULL, &err));
+    EXPECT(err.code != PAWL_OK && err.message[0]);
+    EXPECT(sqlite3_close(other) == SQLITE_OK);
+    unlink(path);
 }

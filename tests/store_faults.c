@@ -21,7 +21,8 @@ bool faults_hit(struct fault_counter *faults)
 
 static bool refuse(struct pawl_error *err)
 {
-    return fail(err, PAWL_STORE, "the store failed, on purpose");
+    enum pawl_code code = store_faults.code ? store_faults.code : PAWL_STORE;
+    return fail(err, code, "the store failed, on purpose");
 }
 
 // Whether the call fails, and whether it has to be done first.

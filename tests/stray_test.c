@@ -1,5 +1,6 @@
 // Rows that contradict each other, and statements that a store does not carry out though it says it
 // did: what is wrong is named, nothing is half done, and nobody else is kept from work.
+#include "engine/queue.h"
 #include "fixture.h"
 
 #define OTHER_ORG S("00000000-0000-7000-8000-00000000000b")
@@ -220,4 +221,40 @@ TEST_EACH_DB(EXEC_3_a_claim_that_leaves_the_places_where_they_are_takes_nothing)
     SCOPED(tx) struct tx tx = {0};
     box_begin(box, &tx);
     EXPECT_REFUSED(PAWL_STORE, execution_claim(&tx, &claim, &claimed, &count, &err));
+}
+
+// ----- a purge
+
+TEST_EACH_DB(OPS_3_a_purge_leaves_a_job_alone_that_runs_though_it_has_a_place)
+{
+    struct job runs = must_enqueue(box, "report");
+    struct lease lease = must_start(box, "A");
+    struct job waits = must_enqueue(box, "report");
+    stray(box, &runs, "j.queue, j.type, j.org, -8, j.id, 1");
+    struct purge purge = { .queue = S("q:default") };
+    int64_t ended = 0;
+    while (!purge.done) {
+        OK_FROM_EACH(purge, queue_purge(tx, &purge, 10, err));
+        ended += (int64_t)purge.ended;
+    }
+    EXPECT_INT(ended, 1);
+    EXPECT_INT(must_load(box, waits.id).state, JOB_FAILED);
+    EXPECT_INT(must_execution(box, lease.execution).status, EXECUTION_IN_PROGRESS);
+}
+
+// ----- the trail
+
+SQLITE_ONLY(OPS_11_an_event_of_no_kind_is_not_listed_and_hides_no_other,
+            "a trigger in the words of SQLite")
+TEST_EACH_DB(OPS_11_an_event_of_no_kind_is_not_listed_and_hides_no_other)
+{
+    struct event_list before, after;
+    struct event_filter all = {0};
+    must_enqueue(box, "report");
+    OK(events_of_org(tx, &all, &before, err));
+    box->damaged = true;
+    box_sql(box, "DROP TRIGGER audit_no_update; UPDATE audit_events SET event = 0"
+                 " WHERE id = (SELECT max(id) FROM audit_events)");
+    OK(events_of_org(tx, &all, &after, err));
+    EXPECT_INT(after.count, before.count - 1);
 }

@@ -164,6 +164,36 @@ TEST_EACH_DB(EXEC_8_a_violation_names_its_job)
     EXPECT(str_eq(findings.job_id, id_text(test_arena(), job.id)));
 }
 
+// Another job may take a key over when its time is over, and its job has ended.
+SQLITE_ONLY(EXEC_8_a_key_that_was_taken_over_too_early_is_named, "guards in the words of SQLite")
+TEST_EACH_DB(EXEC_8_a_key_that_was_taken_over_too_early_is_named)
+{
+    static const char *const early[] = {
+        "UPDATE outcomes SET ended_at = ended_at + 864000000000 * 300;",
+        "UPDATE outcomes SET ended_at = ended_at - 864000000000 * 300;"
+        "UPDATE policies SET key_ttl_us = 9223372036854775807;",
+    };
+    struct contract contract = contract_for(box, "report");
+    struct findings before = { .print = true };
+    contract.idempotency_key = S("one");
+    struct job first = must_add(box, &contract), canceled;
+    OK(job_cancel(tx, first.id, &canceled, err));
+    pass(box, DAYS(100));
+    struct job second = must_add(box, &contract);
+    EXPECT(!id_eq(first.id, second.id));
+    run_verify(box->db, 0, &before);
+    EXPECT_INT(before.count, 0);
+    box->damaged = true;
+    for (size_t i = 0; i < countof(early); i++) {
+        struct findings findings = { .wanted = "check_key_of_job" };
+        box_sql(box, i ? early[i] : str_format(test_arena(), "%s%s", no_guards, early[i]).s);
+        box_reopen(box);
+        run_verify(box->db, 0, &findings);
+        EXPECT_INT(findings.of_wanted, 1);
+        EXPECT(str_eq(findings.job_id, id_text(test_arena(), first.id)));
+    }
+}
+
 // ----- while others write
 
 enum { WRITER_ROUNDS = 400 };

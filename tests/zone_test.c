@@ -338,6 +338,54 @@ TEST(SLOT_zone_files_that_are_damaged)
     }
 }
 
+static char *dublin(size_t *n)
+{
+    struct str bytes;
+    struct pawl_error err = {0};
+    MUST(tzdata_read(test_arena(), S("Europe/Dublin"), &bytes, &err));
+    char *copy = arena_array(test_arena(), 1, bytes.n);
+    EXPECT(copy);
+    *n = bytes.n;
+    return memcpy(copy, bytes.s, bytes.n);
+}
+
+// The times of changes in the second block, of eight bytes each.
+TEST(SLOT_zone_files_with_changes_beyond_all_time_are_refused)
+{
+    static const unsigned char far[] = { 0x80, 0x7f };
+    enum { HEADER = 44, TIME_COUNT = 32 };
+    for (size_t i = 0; i < countof(far); i++) {
+        size_t n = 0;
+        struct zone *zone = NULL;
+        struct pawl_error err = {0};
+        char *bytes = dublin(&n), *header = memmem(bytes + 4, n - 4, "TZif", 4);
+        EXPECT(header != NULL);
+        size_t count = (unsigned char)header[TIME_COUNT + 2] * 256U
+                     + (unsigned char)header[TIME_COUNT + 3];
+        EXPECT(count > 2);
+        header[HEADER + (i ? (count - 1) * 8 : 0)] = (char)far[i];
+        EXPECT_REFUSED(PAWL_INVALID, zone_parse(test_arena(), S("far"), (struct str){ bytes, n },
+                                                &zone, &err));
+        EXPECT(strstr(err.message, "make no sense") != NULL);
+    }
+}
+
+TEST(SLOT_zone_files_without_a_rule_go_on_as_their_last_change_says)
+{
+    size_t n = 0;
+    struct zone *zone = NULL;
+    struct pawl_error err = {0};
+    char *bytes = dublin(&n);
+    char *end = memrchr(bytes, '\n', n - 1);
+    EXPECT(end != NULL);
+    end[1] = '\n';
+    size_t left = (size_t)(end + 2 - bytes);
+    MUST(zone_parse(test_arena(), S("plain"), (struct str){ bytes, left }, &zone, &err));
+    int64_t winter = must_seconds("2500-01-01T00:00:00Z"),
+            summer = must_seconds("2500-07-01T00:00:00Z");
+    EXPECT_INT(zone_span(zone, winter).offset, zone_span(zone, summer).offset);
+}
+
 // A file that cannot be read is no name that is wrong.
 TEST(SLOT_zone_files_that_cannot_be_read)
 {

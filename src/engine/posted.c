@@ -139,7 +139,7 @@ static bool store_broken(struct tx *tx, const struct posted *p, const struct con
         .correlation_id = rules->caller->correlation_id,
         .idempotency_key = id_text(tx->arena, p->id),
         .payload = S("{}"),
-        .policy = policy ? *policy : *policy_builtin(S("default")),
+        .policy = *policy,
     };
     struct job job;
     bool known = false;

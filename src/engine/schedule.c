@@ -201,7 +201,10 @@ static bool check(struct tx *tx, const struct schedule *given, const struct sche
     const char *project = caller_project(tx->caller, &sample.project_id);
     if (project)
         problem_add(&problems, "project_id", "%s", project);
-    if (problems.count == 0 && !schedule_timetable(&scratch, s, &timetable, &why))
+    bool timed = problems.count > 0 || schedule_timetable(&scratch, s, &timetable, &why);
+    if (!timed && !pawl_code(why.code)->refusal)
+        return fail(err, why.code, "%s", why.message);
+    if (!timed)
         problem_add(&problems, "timezone", "%s", why.message);
     return problems_none(&problems, err);
 }

@@ -225,10 +225,12 @@ static bool close(struct tx *tx, int64_t policy, int64_t job, enum run_status st
                   struct str message, struct pawl_error *err)
 {
     bool slot = false;
-    return policy_is_slot(tx, policy, &slot, err)
-        && (!slot
-            || sql_run(tx, Q_RUN_CLOSE, err, INT(job), TEXT(str_of(run_status_name(status))),
-                       INT(tx->now), TEXT_OR_NONE(message)));
+    // defensive: the policy came with the job that ends, and is remembered
+    if (!policy_is_slot(tx, policy, &slot, err))
+        return false;
+    return !slot
+        || sql_run(tx, Q_RUN_CLOSE, err, INT(job), TEXT(str_of(run_status_name(status))),
+                   INT(tx->now), TEXT_OR_NONE(message));
 }
 
 bool slot_succeeded(struct tx *tx, const struct execution *e, struct pawl_error *err)

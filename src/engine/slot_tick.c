@@ -44,8 +44,10 @@ static bool lead_take(struct tx *tx, const struct lead *lead, struct scheduling 
     s->leads = s->took_over = changed == 1;
     SCOPED(json) json_t *detail = json_pack("{s:s%, s:I}", "instance", s->instance->name.s,
                                             s->instance->name.n, "term", (json_int_t)s->term);
-    return !s->leads
-        || event_append_for(tx, 0, S("leader:scheduler"), EVENT_LEADER_CHANGED,
+    // defensive: nobody else has written since it was read
+    if (!s->leads)
+        return true;
+    return event_append_for(tx, 0, S("leader:scheduler"), EVENT_LEADER_CHANGED,
                             json_text(tx->arena, detail), err);
 }
 
@@ -203,7 +205,7 @@ static bool stale_rows(struct tx *tx, const struct schedule_view *v, size_t limi
 {
     SCOPED(rows) struct rows rows = {0};
     bool asked = v ? sql_ask(tx, &rows, Q_RUNS_STALE_OF, err, INT(v->org), TEXT(v->schedule.name),
-                             INT(tx->now))
+                             INT(tx->now), INT((int64_t)limit))
                    : sql_ask(tx, &rows, Q_RUNS_STALE, err, INT(tx->now), INT((int64_t)limit));
     return asked && rows_keys(&rows, keys, err);
 }
@@ -218,7 +220,7 @@ bool slots_end_stale(struct tx *tx, const struct schedule_view *v, size_t limit,
         return false;
     bool done = true;
     tx->caller = &caller_pawl;
-    for (size_t i = 0; done && i < keys.count && i < limit; i++) {
+    for (size_t i = 0; done && i < keys.count; i++) {
         struct stale row = { .run = keys.at[i] };
         done = end_or_leave(tx, &row, err);
         *ended += !row.postponed;
@@ -277,7 +279,7 @@ static bool settle_due(struct tx *tx, struct scheduling *s, struct pawl_error *e
     for (size_t i = 0; i < keys.count && s->rows < s->limit; i++)
         if (!settle_one(tx, keys.at[i], s, err))
             return false;
-    s->more = s->more || keys.count == s->limit || s->rows >= s->limit;
+    s->more = keys.count == s->limit || s->rows >= s->limit;
     return true;
 }
 

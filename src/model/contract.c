@@ -345,8 +345,8 @@ static bool read_after(struct reader *r, const struct field *field, const json_t
 static bool read_batch(struct reader *r, const struct field *field, const json_t *value)
 {
     struct id *batch = &r->into->batch;
-    return (json_is_string(value) && id_parse(text_of(value), batch) && batch->high)
-        || wrong(r, field->name, "must be %s", field->want);
+    bool named = json_is_string(value) && id_parse(text_of(value), batch) && batch->high;
+    return named || wrong(r, field->name, "must be %s", field->want);
 }
 
 static bool read_payload(struct reader *r, const struct field *field, const json_t *value)

@@ -86,7 +86,8 @@ struct contract {
 struct contract_rules {
     const struct caller *caller;
     pawl_time now;
-    // The policy of this name, NULL when there is none. With an empty name: the policy of the type.
+    // The policy of this name, NULL when there is none. With an empty name: the policy of the type,
+    // which there always is.
     const struct policy *(*policy)(void *self, struct str name, struct str job_type);
     void *self;
     bool key_required;  // refuse a job without idempotency_key; `document` never needs one

@@ -259,7 +259,7 @@ static size_t split(struct str text, struct str words[FIELDS])
         size_t start = i;
         while (i < text.n && !is_space(text.s[i]))
             i++;
-        if (i > start && count++ < FIELDS)
+        if (count++ < FIELDS)
             words[count - 1] = (struct str){ text.s + start, i - start };
         while (i < text.n && is_space(text.s[i]))
             i++;

@@ -190,7 +190,7 @@ struct memo {
 static struct str text_of(struct tx *tx, enum name_kind kind, int64_t id, struct memo *memos)
 {
     struct memo *memo = &memos[(uint64_t)id % MEMO];
-    if (id == 0)
+    if (id == 0)  // defensive: what is told is of jobs, and each has an org, a type and a queue
         return S("");
     if (memo->id != id)
         *memo = name_text(tx, kind, id, &memo->text, NULL) ? (struct memo){ id, memo->text }

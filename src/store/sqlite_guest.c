@@ -217,10 +217,11 @@ static int statements_of_others(struct sqlite *sqlite)
     return count - sqlite->prepared;
 }
 
+// Of those that are in the middle of their rows: one that writes many never is.
 static bool is_own(const struct sqlite *sqlite, const sqlite3_stmt *handle)
 {
     for (size_t i = 0; i < countof(sqlite->statements); i++)
-        if (sqlite->statements[i].handle == handle || sqlite->many[i] == handle)
+        if (sqlite->statements[i].handle == handle)
             return true;
     return false;
 }

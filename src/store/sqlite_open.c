@@ -192,10 +192,15 @@ static bool resolve(struct sqlite *sqlite, struct pawl_error *err)
     return true;
 }
 
+static bool open_once(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
+{
+    return open_file(sqlite, must_exist, err) && set_up(sqlite, err);
+}
+
 // A store opens on a full disk too: its log needs a little room, which the reserve has.
 static bool open_and_set_up(struct sqlite *sqlite, bool must_exist, struct pawl_error *err)
 {
-    if (open_file(sqlite, must_exist, err) && set_up(sqlite, err))
+    if (open_once(sqlite, must_exist, err))
         return true;
     if (!sqlite->db.gave_way && !reserve_give_if_full(&sqlite->reserve))
         return false;
@@ -204,7 +209,7 @@ static bool open_and_set_up(struct sqlite *sqlite, bool must_exist, struct pawl_
     sqlite->rollback = NULL;
     sqlite->connection = NULL;
     sqlite->prepared = 0;
-    return open_file(sqlite, must_exist, err) && set_up(sqlite, err);
+    return open_once(sqlite, must_exist, err);
 }
 
 // Looks before it locks: a store that is not there leaves no lock file.
@@ -217,7 +222,7 @@ static bool open_locked(struct sqlite *sqlite, const struct db_options *options,
     if (!resolve(sqlite, err) || !is_allowed(sqlite, err))
         return false;
     if (sqlite->read_only)
-        return open_file(sqlite, true, err) && set_up(sqlite, err);
+        return open_once(sqlite, true, err);
     char *path = sqlite3_mprintf("%s" LOCK_FILE_SUFFIX, sqlite->path);
     bool locked = path && lock_open(&sqlite->lock, path, err) && lock_take(&sqlite->lock, err);
     sqlite3_free(path);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adding.h"
+#include "faults.h"
 #include "store/copy.h"
 #include "store/hold.h"
 #include "store/postgres_library.h"
@@ -124,6 +125,75 @@ TEST_EACH_DB(OPS_9_a_commit_that_is_cut_off_is_in_doubt_and_the_connection_is_do
     EXPECT_REFUSED(PAWL_STORE, tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
     box_reopen(box);
     EXPECT_INT(jobs(box), 0);
+}
+
+// Whatever is there is asked first.
+TEST_EACH_DB(OPS_9_a_store_of_any_version_begins_nothing_ahead)
+{
+    struct db *db = NULL;
+    struct pawl_error err = {0};
+    SCOPED(tx) struct tx tx = {0};
+    MUST(db_open(&db, &(struct db_options){ .url = box->url, .any_version = true }, &err));
+    db_begin_ahead(db);
+    MUST(tx_begin(db, TX_READ, test_arena(), &tx, &err));
+    tx_end(&tx);
+    db_close(db);
+}
+
+static bool wrap_up_failing(struct box *box, int64_t n, struct pawl_error *err)
+{
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool known = false;
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    bool done = job_enqueue(&tx, &contract, &job, &known, err);
+    EXPECT(done);
+    store_faults_begin(box->db, NULL);
+    store_faults = (struct fault_counter){ .fail_at = n };
+    done = tx_wrap_up(&tx, err);
+    EXPECT(done == (store_faults.failed == 0));
+    store_faults = (struct fault_counter){0};
+    done = done && tx_commit(&tx, err);
+    tx_end(&tx);
+    store_faults_end(box->db);
+    return done;
+}
+
+// Numbers are added up once in 64 transactions, where there is somebody to wait for it anyway.
+TEST_EACH_DB(OPS_3_a_transaction_whose_numbers_cannot_be_added_up_is_refused)
+{
+    enum { TRANSACTIONS = 130 };
+    for (int i = 0; i < TRANSACTIONS; i++)
+        for (int64_t n = 1;; n++) {
+            struct pawl_error err = {0};
+            if (wrap_up_failing(box, n, &err))
+                break;
+            EXPECT(err.code == PAWL_STORE);
+        }
+    EXPECT_INT(jobs(box), TRANSACTIONS);
+}
+
+// What was done stays done, and which event was the last is not known.
+TEST_EACH_DB(OPS_9_a_commit_whose_last_answer_cannot_be_read_is_done)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool known = false;
+    SCOPED(tx) struct tx tx = {0};
+    box_begin(box, &tx);
+    MUST(job_enqueue(&tx, &contract, &job, &known, &err));
+    MUST(tx_wrap_up(&tx, &err));
+    store_faults_begin(box->db, NULL);
+    store_faults = (struct fault_counter){ .fail_at = 2 };  // behind the commit
+    MUST(tx_commit(&tx, &err));
+    EXPECT_INT(store_faults.failed, 1);
+    store_faults = (struct fault_counter){0};
+    EXPECT_INT(tx.last_event, 0);
+    tx_end(&tx);
+    store_faults_end(box->db);
+    EXPECT_INT(jobs(box), 1);
 }
 
 TEST_EACH_DB(RUN_4_one_writes_at_a_time_and_who_waits_too_long_is_told)
