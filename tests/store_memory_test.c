@@ -1,8 +1,8 @@
 // SQLite has no memory left, or ours is at an end: while a store is opened, copied and written. Who
 // asked is told so, and asked once more it is done.
 //
-// Of what takes thousands of allocations a sample fails, among the first and the last of them;
-// rehearsals try each of those.
+// Of what takes thousands of allocations a sample fails, among the first and the last of them; with
+// REHEARSALS each does.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,11 +26,11 @@ struct deed {
     bool is_long;
 };
 
-enum { FEW = 150 };
+enum { FEW = 150, STRIDE = 11 };
 
-static int64_t stride_of(const struct deed *deed)
+static bool is_sampled(const struct deed *deed)
 {
-    return deed->is_long && torture_asked("REHEARSALS", 0) == 0 ? 11 : 1;
+    return deed->is_long && torture_asked("REHEARSALS", 0) == 0;
 }
 
 static int64_t allocations_of(struct box *box, const struct deed *deed)
@@ -51,9 +51,10 @@ static bool tells(const struct pawl_error *err)
 static void fail_each(struct box *box, const struct deed *deed)
 {
     int64_t count = allocations_of(box, deed), told = 0;
-    for (int64_t n = 1; n <= count; n += stride_of(deed)) {
+    bool sampled = is_sampled(deed);
+    for (int64_t n = 1; n <= count; n += sampled ? STRIDE : 1) {
         struct pawl_error err = {0};
-        if (deed->is_long && n > FEW && n < count - FEW)
+        if (sampled && n > FEW && n < count - FEW)
             n = count - FEW;
         memory_faults = (struct fault_counter){ .fail_at = n };
         bool done = deed->run(box, &err);
@@ -147,6 +148,25 @@ static bool write_rows(struct box *box, struct pawl_error *err)
     return done;
 }
 
+// The first of all, so that what a process keeps from then on is not there yet.
+TEST(OPS_9_without_memory_the_first_store_of_a_process_is_not_opened)
+{
+    struct db_options options = { .url = S("sqlite:/nowhere/pawl.db"), .must_exist = true };
+    bool reached = true;
+    int64_t told = 0;
+    for (int64_t n = 1; reached; n++) {
+        struct pawl_error err = {0};
+        memory_faults = (struct fault_counter){ .fail_at = n };
+        bool opened = open_with(&options, &err);
+        reached = memory_faults.failed > 0;
+        memory_faults = (struct fault_counter){0};
+        EXPECT(!opened && tells(&err));
+        told += err.code == PAWL_NO_MEMORY;
+        EXPECT(reached || err.code == PAWL_NOT_FOUND);
+    }
+    EXPECT(told > 0);
+}
+
 TEST_EACH_DB(OPS_9_without_memory_a_store_is_not_opened_and_says_so)
 {
     static const struct deed deeds[] = {
@@ -172,6 +192,65 @@ TEST_EACH_DB(OPS_9_without_memory_nothing_is_written_and_it_says_so)
 {
     fail_each(box, &(struct deed){ "overwrite", overwrite, false });
     fail_each(box, &(struct deed){ "write rows", write_rows, true });
+}
+
+static void leave_open(struct box *box, struct tx *tx)
+{
+    struct pawl_error err = {0};
+    struct contract contract = contract_for(box, "report");
+    struct job job;
+    bool known;
+    box_begin(box, tx);
+    MUST(job_enqueue(tx, &contract, &job, &known, &err) && tx_settle(tx, &err));
+}
+
+// It would be in the way of all that come after it.
+TEST_EACH_DB(OPS_9_a_transaction_that_fails_is_taken_back_without_memory_too)
+{
+    for (int fails_on = 0; fails_on < 2; fails_on++) {
+        bool reached = true;
+        for (int64_t n = 1; reached; n++) {
+            struct pawl_error err = {0};
+            struct tx tx = {0};
+            leave_open(box, &tx);
+            memory_faults = (struct fault_counter){ .fail_at = n, .fails_on = fails_on };
+            tx_end(&tx);
+            reached = memory_faults.failed > 0;
+            if (fails_on && reached)
+                EXPECT_REFUSED(PAWL_NO_MEMORY,
+                               tx_begin(box->db, TX_WRITE, test_arena(), &tx, &err));
+            memory_faults = (struct fault_counter){0};
+            box_begin(box, &tx);
+            tx_end(&tx);
+        }
+    }
+    EXPECT_INT(box_number(box, "SELECT count(*) FROM jobs"), 0);
+}
+
+// The first key of a generation that is empty begins a filter. Without one the store is asked.
+TEST_EACH_DB(OPS_4_without_memory_for_a_filter_keys_are_looked_up_in_the_store)
+{
+    bool reached = true;
+    int64_t did_without = 0;
+    for (int64_t n = 1; reached; n++) {
+        struct tx tx = {0};
+        struct pawl_error err = {0};
+        struct contract contract = contract_for(box, "report");
+        struct job job;
+        bool known = true;
+        struct db *db = box_second(box, false);
+        MUST(tx_begin(db, TX_WRITE, test_arena(), &tx, &err));
+        tx.caller = &box->caller;
+        memory_faults = (struct fault_counter){ .fail_at = n };
+        bool done = job_enqueue(&tx, &contract, &job, &known, &err);
+        reached = memory_faults.failed > 0;
+        memory_faults = (struct fault_counter){0};
+        EXPECT(done ? !known : tells(&err));
+        did_without += done && reached;
+        tx_end(&tx);
+        db_close(db);
+    }
+    EXPECT(did_without > 0);
 }
 
 static bool run_rows(struct tx *tx, struct pawl_error *err)

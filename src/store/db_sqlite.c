@@ -12,7 +12,8 @@
 #include "store/bell.h"
 #include "store/sqlite.h"
 
-enum { ROWS_AT_ONCE = 32 };  // in one statement
+enum { ROWS_AT_ONCE = 32,  // in one statement
+       ROLLBACK_TRIES = 3 };
 
 static enum pawl_code code_of(int result)
 {
@@ -129,9 +130,38 @@ static bool file_is_there(const struct sqlite *sqlite, struct pawl_error *err)
                         sqlite->path);
 }
 
+bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err)
+{
+    if (sqlite3_prepare_v3(sqlite->connection, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
+                           &sqlite->rollback, NULL)
+        != SQLITE_OK)
+        return sqlite_failed(sqlite, "cannot be prepared", err);
+    sqlite->prepared++;
+    return true;
+}
+
+// Running it takes SQLite some memory, too: what there is none for now may be had a moment later.
+void sqlite_roll_back(struct sqlite *sqlite)
+{
+    for (int i = 0; i < ROLLBACK_TRIES && !sqlite3_get_autocommit(sqlite->connection); i++) {
+        sqlite3_step(sqlite->rollback);
+        sqlite3_reset(sqlite->rollback);
+    }
+}
+
+// What could not be taken back when it ended is before anything else begins.
+static bool is_outside(struct sqlite *sqlite, struct pawl_error *err)
+{
+    sqlite_roll_back(sqlite);
+    return sqlite3_get_autocommit(sqlite->connection)
+        || sqlite_failed(sqlite, "the transaction before cannot be taken back yet", err);
+}
+
 static bool begin(struct db *db, enum tx_mode mode, struct pawl_error *err)
 {
     struct sqlite *sqlite = sqlite_of(db);
+    if (!is_outside(sqlite, err))
+        return false;
     if (mode == TX_READ)
         return sqlite_execute(db, "BEGIN", err);
     if (sqlite->read_only)
@@ -208,23 +238,6 @@ static bool commit(struct db *db, struct pawl_error *err)
                 sqlite3_errmsg(sqlite->connection));
 }
 
-bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err)
-{
-    if (sqlite3_prepare_v3(sqlite->connection, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
-                           &sqlite->rollback, NULL)
-        != SQLITE_OK)
-        return sqlite_failed(sqlite, "cannot be prepared", err);
-    sqlite->prepared++;
-    return true;
-}
-
-void sqlite_roll_back(struct sqlite *sqlite)
-{
-    if (sqlite3_get_autocommit(sqlite->connection))
-        return;
-    sqlite3_step(sqlite->rollback);
-    sqlite3_reset(sqlite->rollback);
-}
 
 static void rollback(struct db *db)
 {

@@ -82,8 +82,8 @@ CHECKED bool sqlite_failed(struct sqlite *sqlite, const char *what, struct pawl_
 // after it would then be committed one by one, and could not be taken back.
 CHECKED bool sqlite_still_inside(struct sqlite *sqlite, struct pawl_error *err);
 
-// Ends the transaction if there is one, also when there is no memory left: whoever began one and
-// cannot go on does. What is not rolled back could never be begun again.
+// Ends the transaction if there is one: whoever began one and cannot go on does. Where there is no
+// memory even for that, it ends before the next one begins.
 CHECKED bool sqlite_prepare_rollback(struct sqlite *sqlite, struct pawl_error *err);
 void sqlite_roll_back(struct sqlite *sqlite);
 

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include "crowds.h"
+#include "engine/transfer.h"
 #include "shop.h"
 #include "store/bell.h"
 #include "store/guest.h"
@@ -135,6 +136,21 @@ TEST_EACH_DB(RUN_5_there_is_no_hold_and_it_says_so)
     EXPECT(one.none && !one.taken && other.none && !other.taken);
     hold_give(&one);
     hold_give(&other);
+}
+
+// Its name would be free as well if it were alive.
+TEST_EACH_DB(RUN_5_nobody_is_taken_for_dead_by_a_name_that_a_pooler_cannot_hold)
+{
+    struct transfer_report report;
+    struct pawl_error err = {0};
+    const char *target = str_format(test_arena(), "sqlite:%s/copy.db", box->directory).s;
+    box_sql(box, "INSERT INTO instances (instance, boot_id, started_at, alive_until)"
+                 " VALUES ('I', 'b', 1, 9000000000000000)");
+    struct transfer transfer = {
+        .from = box->url, .to = str_of(target), .world = &box->world.world
+    };
+    EXPECT_REFUSED(PAWL_CONFLICT, transfer_make(&transfer, &report, &err));
+    EXPECT(strstr(err.message, "was alive a moment ago"));
 }
 
 static bool do_nothing(struct pawl_run *run, void *context)
