@@ -81,7 +81,7 @@ TEST_EACH_DB(a_text_that_sqlite_does_not_take_is_too_large)
     EXPECT_REFUSED(PAWL_TOO_LARGE, db_run(&tx, Q_AUDIT_INSERT, values, ARGUMENTS, NULL, &err));
     values[0] = values[ARGUMENTS - 1];
     EXPECT_REFUSED(PAWL_TOO_LARGE, db_run(&tx, Q_AUDIT_INSERT, values, ARGUMENTS, NULL, &err));
-    EXPECT_REFUSED(PAWL_TOO_LARGE, db_run_rows(&tx, Q_AUDIT_INSERT, values, MANY, &err));
+    EXPECT_REFUSED(PAWL_TOO_LARGE, db_run_rows(&tx, Q_AUDIT_INSERT, values, 1, &err));
     tx_end(&tx);
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, before);
 }
