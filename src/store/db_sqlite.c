@@ -238,7 +238,6 @@ static bool commit(struct db *db, struct pawl_error *err)
                 sqlite3_errmsg(sqlite->connection));
 }
 
-
 static void rollback(struct db *db)
 {
     struct sqlite *sqlite = sqlite_of(db);
